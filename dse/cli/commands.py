@@ -220,6 +220,29 @@ def dashboard(folder: Path, host: str, port: int) -> None:
 
 @main.command()
 @click.argument("folder", type=_FOLDER, metavar="DIR")
+@click.option("--every", type=click.FloatRange(min=0.1), default=2.0, help="Seconds.  [default: 2]")
+def watch(folder: Path, every: float) -> None:
+    """Show the study in DIR in the terminal while it runs: front, best, workers, failures."""
+    with told_plainly():
+        from dse.cli.watching import watch_command
+
+        watch_command(folder, every_s=every)
+
+
+@main.command()
+@click.argument("folder", type=_FOLDER, metavar="DIR")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8081, show_default=True)
+def serve(folder: Path, host: str, port: int) -> None:
+    """Serve the report of the study in DIR as a page that follows it while it runs."""
+    with told_plainly():
+        from dse.cli.serving import serve_command
+
+        serve_command(folder, host=host, port=port)
+
+
+@main.command()
+@click.argument("folder", type=_FOLDER, metavar="DIR")
 @click.argument("trial", type=click.IntRange(min=0))
 @click.option("--json", "as_json", is_flag=True, help="All of it as JSON.")
 @click.option("--page", is_flag=True, help="Write it as trial-N.html into DIR.")

@@ -147,9 +147,7 @@ def load_study(folder: Path | str) -> StudyResult:
         rule = f"at most {MAX_HELD:,} trials can be shown at once (dse export has no limit)"
         raise ConfigError(str(folder), rule, got=store.count_trials())
     rows = list(store.read_trials()) + store.read_refined(study)
-    summary: dict[str, Any] = {}
-    if (store.path / SUMMARY).is_file():
-        summary = _summary(store.path / SUMMARY)
+    summary = summary_of(store.path)
     front = study_front(study, rows).front
     return StudyResult(
         study=study,
@@ -161,7 +159,15 @@ def load_study(folder: Path | str) -> StudyResult:
     )
 
 
-def _summary(path: Path) -> dict[str, Any]:
+def summary_of(folder: Path) -> dict[str, Any]:
+    """Content of ``summary.json`` in *folder*; empty where there is none.
+
+    Raises:
+        ConfigError: It is no summary.
+    """
+    path = folder / SUMMARY
+    if not path.is_file():
+        return {}
     summary = read_json(path)
     if not isinstance(summary, dict):
         raise ConfigError(str(path), "must be the summary of a study", got="something else")

@@ -15,6 +15,9 @@ from simcore import SimulationError, format_quantity
 DIGITS = 6
 """Digits of a number on the page: enough to tell designs apart, and half the size of all."""
 
+TRIAL = "trial"
+"""Name of the axis of the numbers of trials: the second one where there is one objective."""
+
 _FIGURES = {
     "mfu": ("MFU", ""),
     "tokens_per_s": ("tokens per second", "1/s"),
@@ -58,6 +61,8 @@ class Axis:
 def axes_of(result: StudyResult, rows: Sequence[Trial]) -> list[Axis]:
     """Axes of *rows*; the last ones are knobs, those of one value left out."""
     found = [*_objectives(result, rows), *_per_scenario(result, rows), *_figures(result, rows)]
+    numbers = tuple(float(row.number) if row.number >= 0 else None for row in rows)
+    found.append(Axis(name=TRIAL, label="trial", unit="", kind="figure", values=numbers))
     own = run_values(result.study) if any(row.number < 0 for row in rows) else {}
     short = short_names(list(result.study.space.parameters))
     for name, knob in result.study.space.parameters.items():

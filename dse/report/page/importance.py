@@ -1,5 +1,6 @@
 """Importance of knobs for each objective, as Optuna's PED-ANOVA has it."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -78,5 +79,8 @@ def _shares(
     finally:
         optuna.logging.set_verbosity(verbosity)
     study.add_trials(trials)
-    found = get_param_importances(study, evaluator=PedAnovaImportanceEvaluator())
+    with warnings.catch_warnings():
+        # a value that one design alone has is said to be little evidence, once for each knob
+        warnings.simplefilter("ignore", UserWarning)
+        found = get_param_importances(study, evaluator=PedAnovaImportanceEvaluator())
     return {name: float(share) for name, share in found.items()}

@@ -95,7 +95,7 @@ def report_page(result: StudyResult, *, live: str = "", version: str = "") -> st
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
         f"<title>{question}</title><style>{style()}</style></head><body{attributes}>",
         f"<main><h1>{question}</h1>",
-        *_body(parts, has_pictures=bool(live) or bool(result.front)),
+        *_body(parts, has_pictures=bool(live) or bool(result.front), live=bool(live)),
         "</main>",
         *_scripts(parts["data"]),
         "</body></html>",
@@ -139,13 +139,16 @@ def _front(result: StudyResult) -> list[Trial]:
     return [result.rows[at] for at in result.front]
 
 
-def _body(parts: dict[str, Any], *, has_pictures: bool) -> Iterator[str]:
-    """All sections in the order of the page, empty ones left out, with a list of links to them."""
+def _body(parts: dict[str, Any], *, has_pictures: bool, live: bool) -> Iterator[str]:
+    """All sections in the order of the page, with a list of links to them.
+
+    Empty ones are left out; of a *live* page, where they may fill, they are hidden by its style.
+    """
     texts, has_plotly = parts["sections"], importlib.util.find_spec("plotly") is not None
     pictures = has_pictures and has_plotly
     found = (
-        ("Recommended", "recommended", texts["recommended"]),
         ("The front", "front", _CLOUD if pictures else ""),
+        ("Recommended", "recommended", texts["recommended"]),
         ("Two designs side by side", "sides", _COMPARE if pictures else ""),
         ("All knobs", "knobs", _PARALLEL if pictures else ""),
         ("Designs of the front", "front-rows", texts["front-rows"]),
@@ -165,15 +168,15 @@ def _body(parts: dict[str, Any], *, has_pictures: bool) -> Iterator[str]:
         ("Counts", "counts", texts["counts"]),
         ("To have it again", "origin", texts["origin"]),
     )
-    shown = [one for one in found if one[2]]
+    shown = [one for one in found if one[2] or live]
     yield f"<section id='answer' aria-label='answer'>{texts['answer']}</section>"
     if has_pictures and not has_plotly:
         yield told(NO_PLOTLY, "quiet")
     links = (f"<a href='#{name}-head'>{html.escape(title)}</a>" for title, name, _ in shown)
     yield f"<nav aria-label='sections'>{''.join(links)}</nav>"
     for title, name, text in shown:
-        yield f"<h2 id='{name}-head'>{html.escape(title)}</h2>"
-        yield f"<section aria-labelledby='{name}-head' id='{name}'>{text}</section>"
+        yield f"<div class='part'><h2 id='{name}-head'>{html.escape(title)}</h2>"
+        yield f"<section aria-labelledby='{name}-head' id='{name}'>{text}</section></div>"
 
 
 def _plots(name: str, pictures: bool, words: str = "") -> str:

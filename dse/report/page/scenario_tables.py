@@ -37,8 +37,8 @@ def _table(result: StudyResult, objective: Objective, regret: Mapping[str, Any])
     best = regret.get("best", {})
     if best:
         found = [best[scenario.name] for scenario in scenarios]
-        told = [f"{show_amount(b['value'], objective.unit)} (trial {b['trial']})" for b in found]
-        lines.append(("best found", *told, NO_MEANING))
+        tops = [f"{show_amount(b['value'], objective.unit)} (trial {b['trial']})" for b in found]
+        lines.append(("best found", *tops, NO_MEANING))
     columns = ("trial", *(scenario.name for scenario in scenarios), "regret, at most")
     return FrontTable(columns=columns, rows=tuple(lines), numbers=len(columns), common=())
 

@@ -63,7 +63,7 @@ function stacked(title, unit, trials, parts) {
       type: "bar", orientation: "h", name: part.name, y: trials.map((trial) => `trial ${trial}`), x: part.values.map((value) => value * factor),
       marker: { color: TINTS[at % TINTS.length] }, hovertemplate: `%{y}: ${escaped(part.name)} %{x:.4g} ${said}<extra></extra>`,
     })),
-    layout: plain(150 + 24 * trials.length + 20 * Math.ceil(parts.length / 3), said, { barmode: "stack", yaxis: { type: "category", autorange: "reversed" } }),
+    layout: plain(150 + 24 * trials.length + 20 * Math.ceil(parts.length / (innerWidth < 640 ? 1 : 3)), said, { barmode: "stack", yaxis: { type: "category", autorange: "reversed" } }),
   };
 }
 

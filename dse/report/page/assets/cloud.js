@@ -8,7 +8,7 @@ function drawCloud() {
   const names = page.data.axes.map((axis) => axis.name);
   const goals = page.data.axes.filter((axis) => axis.kind === "objective").map((axis) => axis.name);
   if (!names.includes(cloud.x)) cloud.x = goals[0];
-  if (!names.includes(cloud.y)) cloud.y = goals[1] ?? names.find((name) => name !== cloud.x) ?? cloud.x;
+  if (!names.includes(cloud.y)) cloud.y = goals[1] ?? "trial";
   if (!names.includes(cloud.z)) cloud.z = "";
   if (!names.includes(cloud.colour)) cloud.colour = goals[2] ?? "";
   for (const part of ["x", "y", "z", "colour"]) {
@@ -24,12 +24,12 @@ function drawCloud() {
 
 /** True if a logarithm suits an axis. */
 function isLog(axis) {
-  return !axis.choices.length && axis.kind !== "knob" && axis.values.every((value) => value === null || value > 0);
+  return !axis.choices.length && axis.name !== "trial" && axis.kind !== "knob" && axis.values.every((value) => value === null || value > 0);
 }
 
 /** Ends of the view of an axis around the front and the baseline; null: all. */
 function viewOf(axis) {
-  if (axis.choices.length || axis.kind === "knob") return null;
+  if (axis.choices.length || axis.kind === "knob" || axis.name === "trial") return null;
   const known = axis.values.filter((value, row) => value !== null && ["front", "baseline"].includes(page.data.kinds[row]));
   if (!known.length) return null;
   const scale = isLog(axis) ? Math.log10 : (value) => value;
@@ -58,7 +58,7 @@ function ranks(axis) {
 function hoverOf(row) {
   const lines = [`<b>${nameOf(row)}</b>`];
   if (page.data.marks[page.data.trials[row]]) lines.push(`<b>memory ${escaped(page.data.marks[page.data.trials[row]])}</b>`);
-  for (const axis of page.data.axes) lines.push(`${escaped(axis.label)}: ${escaped(told(axis, axis.values[row]))}`);
+  for (const axis of page.data.axes.filter((one) => one.name !== "trial")) lines.push(`${escaped(axis.label)}: ${escaped(told(axis, axis.values[row]))}`);
   return lines.slice(0, 32).join("<br>");
 }
 
@@ -82,7 +82,7 @@ function traces(axes, shade) {
     marker.opacity = axes.length > 2 ? 0.9 : rows.map((row) => (page.kept[row] ? 1 : 0.08));
     const trace = { name, customdata: rows, mode: "markers", marker, hoverinfo: "text", text: rows.map(hoverOf), type: axes.length > 2 ? "scatter3d" : "scatter" };
     ["x", "y", "z"].slice(0, axes.length).forEach((part, at) => { trace[part] = rows.map((row) => axes[at].values[row]); });
-    if (axes.length > 2) Object.keys(page.filters).length + (page.lasso ? 1 : 0) && keepOnly(trace, rows);
+    if (axes.length > 2) keepOnly(trace, rows);
     else if (kind === "front" && !shade && axes.every((axis) => axis.kind === "objective")) {
       trace.mode = "lines+markers";
       trace.line = { shape: axes[0].sense === "maximise" ? "vh" : "hv", width: 1, color: colour("front") };
@@ -159,7 +159,7 @@ function plotCloud() {
   const axes = [cloud.x, cloud.y, cloud.z].filter(Boolean).map((name) => page.axes[name]);
   const views = axes.map(viewOf);
   const shade = cloud.colour ? ranks(page.axes[cloud.colour]) : null;
-  const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["toImage"].slice(1) };
+  const config = { responsive: true, displaylogo: false };
   Plotly.react(place, traces(axes, shade), layoutOf(axes, views, shade), config);
   document.getElementById("cloud-beyond").textContent = beyond(axes, views);
   if (place.dataset.heard) return;

@@ -16,7 +16,7 @@ function drawCompare() {
   const [one, two] = page.pins;
   if (one === null || two === null || one === undefined) return;
   const head = make("tr", {}, make("th", { scope: "col" }, "respect"), make("th", { scope: "col" }, nameOf(one)), make("th", { scope: "col" }, nameOf(two)), make("th", { scope: "col" }, "second against first"));
-  const lines = page.data.axes.map((axis) => {
+  const lines = page.data.axes.filter((axis) => axis.name !== "trial").map((axis) => {
     const values = [one, two].map((row) => axis.values[row]), texts = values.map((value) => told(axis, value));
     const part = !axis.choices.length && axis.kind !== "knob" && values[0] && values[1] !== null ? `${values[1] >= values[0] ? "+" : ""}${((values[1] / values[0] - 1) * 100).toFixed(1)}%` : "";
     const row = make("tr", texts[0] === texts[1] ? {} : { class: "differs" }, make("th", { scope: "row" }, axis.label));

@@ -4,7 +4,10 @@
 const LATER = [drawParallel, drawImportance, drawCourse, drawBreakdowns];
 
 function drawAll() {
-  if (!document.getElementById("cloud")) return;
+  if (!document.getElementById("cloud") || !page.data.trials.length) {
+    document.body.dataset.drawn = "yes";
+    return;
+  }
   drawCloud();
   drawCompare();
   drawKept();

@@ -2,16 +2,17 @@
 // Parallel coordinates: a line per design, an axis per respect; a drag along an axis keeps a range.
 
 const parallel = { names: [], all: false, drag: null };
-const MOST_AXES = 10, TOP = 46, BOTTOM = 22;
+const TOP = 46, BOTTOM = 22;
 
 /** Objectives, then the knobs that count most. */
 function parallelAxes() {
+  const most = document.getElementById("parallel").clientWidth < 600 ? 6 : 10; // axes that can be read
   const goals = page.data.axes.filter((axis) => axis.kind === "objective").slice(0, 6);
   const order = [...new Set(page.data.importance.flatMap((one) => one.names.slice(0, 8)))];
-  const knobs = page.data.axes.filter((axis) => axis.kind !== "objective");
+  const knobs = page.data.axes.filter((axis) => axis.kind !== "objective" && axis.name !== "trial");
   const place = (axis) => { const at = order.indexOf(axis.name); return at < 0 ? order.length : at; };
   knobs.sort((one, two) => place(one) - place(two));
-  return [...goals, ...(parallel.all ? knobs : knobs.slice(0, MOST_AXES - Math.min(goals.length, 4)))];
+  return [...goals, ...(parallel.all ? knobs : knobs.slice(0, Math.max(most - goals.length, 2)))];
 }
 
 /** Least and greatest shown value of an axis, and a scale to 0..1. */

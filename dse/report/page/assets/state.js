@@ -5,13 +5,15 @@ const page = { data: null, axes: {}, kept: [], filters: {}, lasso: null, pins: [
 
 /** Take in data: on opening, and again while a study runs. */
 function takeData(data) {
+  const pinned = page.pins.map((row) => page.data?.trials[row]);
   page.data = data;
   page.axes = Object.fromEntries(data.axes.map((axis) => [axis.name, axis]));
   page.lasso = null;
   for (const name of Object.keys(page.filters)) if (!page.axes[name]) delete page.filters[name];
   const best = data.recommended.map((number) => rowOf(number)).filter((row) => row !== null);
   const base = data.kinds.indexOf("baseline");
-  if (data.trials.length) page.pins = [best[0] ?? 0, best[1] ?? (base >= 0 ? base : Math.min(1, data.trials.length - 1))];
+  const usual = [best[0] ?? 0, best[1] ?? (base >= 0 ? base : Math.min(1, data.trials.length - 1))];
+  if (data.trials.length) page.pins = usual.map((row, place) => rowOf(pinned[place]) ?? row);
   keepRows();
 }
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from dse.report.picture import front_data
 from small_study import STUDY as SMALL
 
 import dse
@@ -14,6 +13,8 @@ from dse.evaluate.base import Account
 from dse.report.baseline import against, baseline_lines
 from dse.report.explain import explain_trial
 from dse.report.front_table import RUN, front_table
+from dse.report.page.axes import axes_of
+from dse.report.page.chosen import BASELINE, chosen_rows
 from dse.space import Design
 from simcore import RunTemplate, simulate_run
 
@@ -70,7 +71,10 @@ def test_the_picture_the_page_and_explain_hold_designs_against_it(
 ) -> None:
     assert result.baseline is not None
     values = result.baseline.evaluation.objectives
-    assert front_data(result).baseline.x == (values["iteration_time"],)
+    shown = chosen_rows(result)
+    assert shown.kinds[-1] == BASELINE
+    time = axes_of(result, shown.rows)[0].values[-1]
+    assert time == pytest.approx(values["iteration_time"])
     chosen = [result.rows[one.trial] for one in result.recommended]
     row = min(chosen, key=lambda row: prod(row.evaluation.objectives.values()))  # all are minimised
     ratio = row.evaluation.objectives["iteration_time"] / values["iteration_time"]

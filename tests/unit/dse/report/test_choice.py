@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from dse.report.picture import front_data
 
 import dse
 from dse.cli.showing import show_result
@@ -16,6 +15,7 @@ from dse.objectives import OBJECTIVES
 from dse.report.amounts import show_objective
 from dse.report.choice import choice_lines, short_list
 from dse.report.front_table import front_table
+from dse.report.page.data import page_data
 from dse.report.page.page import report_page
 from dse.results.equals import costs_alike
 from dse.results.recommended import MOST, with_room
@@ -141,8 +141,11 @@ def test_designs_over_memory_are_marked_and_never_recommended_beside_others(
     column = table.columns.index("memory")
     on_front = table.rows[: len(front)]
     assert [row[column] for row in on_front] == [mark or "suffices" for mark in marks]
-    hover = front_data(result).front.hover
-    assert all((not mark) or mark in text for mark, text in zip(marks, hover, strict=True))
+    judged = result.study.judged_at(front[0].evaluation.fidelity)
+    told = page_data(result, build_evaluator(judged.evaluator_input))["marks"]
+    assert all(
+        told.get(str(row.number), "") == mark for row, mark in zip(front, marks, strict=True)
+    )
     roomy = {front[at].number for at in with_room(front)}
     assert {one.trial for one in result.recommended} <= roomy
 
@@ -153,36 +156,6 @@ def test_a_study_shows_itself_in_one_line_and_as_a_table(result: dse.StudyResult
     shown = result._repr_html_()
     assert shown.count("<tr") == len(result.front) + 1
     assert "objectives.iteration_time" in shown
-
-
-def test_the_view_holds_the_front_and_tells_what_lies_beyond(result: dse.StudyResult) -> None:
-    data = front_data(result)
-    assert data.view is not None
-    (left, right), (low, high) = data.view
-    assert all(left < x < right for x in data.front.x)
-    assert all(low < y < high for y in data.front.y)
-    assert log(right / left) < 2 * log(max(data.front.x) / min(data.front.x)) + 0.3
-    hidden = sum(
-        not (left <= x <= right and low <= y <= high)
-        for x, y in zip(data.dominated.x, data.dominated.y, strict=True)
-    )
-    assert data.beyond.startswith(f"{hidden} dominated designs") if hidden else not data.beyond
-
-
-def test_the_view_holds_the_baseline(result: dse.StudyResult) -> None:
-    data = front_data(result)
-    assert len(data.baseline.x) == 1
-    assert data.view is not None
-    assert data.view[0][0] < data.baseline.x[0] < data.view[0][1]
-
-
-def test_colours_of_a_third_objective_spread_over_the_front() -> None:
-    result = dse.run_study("p4_dlrm_2p6t_h100.yaml", trials=60, executor="serial")
-    data = front_data(result)
-    assert data.front.color is not None
-    assert (min(data.front.color), max(data.front.color)) == (0.0, 1.0)
-    assert data.dominated.color is not None
-    assert all(0.0 <= color <= 1.0 for color in data.dominated.color)
 
 
 @pytest.mark.parametrize(

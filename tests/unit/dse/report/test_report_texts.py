@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from dse.report.picture import front_data
 
 import dse
 from dse.report.amounts import show_metric
 from dse.report.front_table import front_table
+from dse.report.page.axes import axes_of
+from dse.report.page.chosen import chosen_rows
 from simcore import shipped_folder
 
 
@@ -20,9 +21,9 @@ def test_with_one_objective_the_picture_counts_trials_from_0(tmp_path: Path) -> 
     file = tmp_path / "study.yaml"
     file.write_text(yaml.safe_dump(study))
     result = dse.run_study(file, trials=20, executor="serial")
-    data = front_data(result)
-    assert (data.y_label, data.y_axis) == ("trial", "linear")
-    numbers = [*data.dominated.y, *data.front.y]
+    chosen = chosen_rows(result)
+    axes = {axis.name: axis for axis in axes_of(result, chosen.rows)}
+    numbers = [number for number in axes["trial"].values if number is not None]
     assert sorted(numbers) == [row.number for row in result.rows if row.is_feasible]
 
 

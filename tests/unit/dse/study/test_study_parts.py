@@ -11,6 +11,8 @@ from dse.report.picture import front_data
 
 import dse
 from dse.objectives import OBJECTIVES, Goals, Limit
+from dse.report.page.axes import axes_of
+from dse.report.page.chosen import chosen_rows
 from dse.report.page.page import report_page
 from dse.study.compile import compile_study, load_study_file
 from simcore import ConfigError, shipped_folder
@@ -107,13 +109,14 @@ def test_fewer_dimensions_keep_their_own_tables_and_vectors() -> None:
 
 def test_the_picture_shows_every_feasible_design_once() -> None:
     result = dse.run_study("p5_vit22b_64.yaml", trials=60, executor="serial")
-    data = front_data(result)
-    feasible = sum(row.is_feasible for row in result.rows)
-    assert len(data.front.x) + len(data.dominated.x) == feasible
-    assert list(data.front.x) == sorted(data.front.x)
-    assert data.x_label == "iteration time (s)"
-    assert all("trial" in text for text in data.front.hover)
-    assert all(math.isfinite(value) for value in (*data.front.x, *data.front.y))
+    chosen = chosen_rows(result)
+    first, second, *_ = axes_of(result, chosen.rows)
+    front = [value or 0.0 for value in first.values[: len(result.front)]]
+    feasible = {row.number for row in result.rows if row.is_feasible and row.repeats is None}
+    assert {row.number for row in chosen.rows if row.number >= 0} == feasible
+    assert front == sorted(front)
+    assert (first.label, first.unit) == ("iteration time", "s")
+    assert all(value and math.isfinite(value) for value in (*first.values, *second.values))
 
 
 def test_without_plotly_the_report_has_tables_and_says_how_to_get_the_picture(
