@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from math import inf
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ from simcore.errors import SimulationError
 from simcore.memory.fit import MemoryFit
 from simcore.memory.footprint import Footprint
 from simcore.memory.runtime import RuntimeMemory
+from simcore.units import format_memory, format_quantity
 
 Floats = NDArray[np.float64]
 Number = TypeVar("Number", float, Floats)
@@ -125,6 +127,24 @@ class IterationResult:
         for name, value in figures:
             if not 0 <= value < inf:
                 raise _impossible(name, value)
+
+    def _repr_html_(self) -> str:
+        """The result as a notebook shows it: where the time goes, and the headline figures."""
+        head = f"{format_quantity(self.iteration_time_s, 's')}, MFU {self.mfu:.1%}, "
+        head += f"{format_memory(self.footprint_bytes)} of {format_memory(self.memory_bytes)}"
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{format_quantity(time_s, 's')}</td>"
+            f"<td>{time_s / self.iteration_time_s:.1%}</td></tr>"
+            for name, time_s in self._parts_s().items()
+        )
+        return f"<p>one iteration: {head}</p><table>{rows}</table>"
+
+    def _parts_s(self) -> dict[str, float]:
+        """Seconds by what they went to, mean over the stages; they sum to the iteration time."""
+        parts = {f"compute: {name}": time for name, time in self.compute_by_phase_s().items()}
+        for name, time in self.exposed_by_axis_s().items():
+            parts[f"exposed communication: {name}"] = time
+        return {**parts, "pipeline bubble and waiting": self.bubble_s}
 
     @property
     def footprint_bytes(self) -> float:

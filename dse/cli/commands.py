@@ -51,6 +51,7 @@ def _execution_options(command: F) -> F:
             is_flag=True,
             help="With --resume: go on though a named file, the code or a package has changed.",
         ),
+        click.option("--log", help="Log to a tracker of experiments too: mlflow or wandb."),
         click.option("--quiet", is_flag=True, help="No progress display."),
     ]
     for option in reversed(options):

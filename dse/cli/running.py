@@ -5,6 +5,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
@@ -15,11 +16,13 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
+from dse.cli.logged import LoggedWatcher
 from dse.cli.showing import show_result
 from dse.rank.pareto import Front
 from dse.report.amounts import show_objective
 from dse.results.result import StudyResult
 from dse.run.api import enumerate_study, run_study
+from dse.run.watcher import Watcher
 from dse.store.folder import StudyFolder
 from dse.study.compile import Study
 from dse.study.trials import Tally, Trial
@@ -195,35 +198,45 @@ def run_command(
     overrides: Mapping[str, Any],
 ) -> None:
     """``dse study``."""
+    overrides = dict(overrides)
+    log = overrides.pop("log", None)
 
-    def run(folder: Path, watcher: Progress) -> StudyResult:
+    def run(folder: Path, watcher: Watcher) -> StudyResult:
         return run_study(
             file, out=folder, resume=resume, watcher=watcher, timeout_s=timeout_s, **overrides
         )
 
-    _run(out, quiet, run)
+    _run(out, quiet, run, log)
 
 
 def enumerate_command(
     file: str, *, out: Path, resume: bool, quiet: bool, overrides: Mapping[str, Any]
 ) -> None:
     """``dse enumerate``."""
+    overrides = dict(overrides)
+    log = overrides.pop("log", None)
 
-    def run(folder: Path, watcher: Progress) -> StudyResult:
+    def run(folder: Path, watcher: Watcher) -> StudyResult:
         return enumerate_study(file, out=folder, resume=resume, watcher=watcher, **overrides)
 
-    _run(out, quiet, run)
+    _run(out, quiet, run, log)
 
 
-def _run(folder: Path, quiet: bool, run: Callable[[Path, Progress], StudyResult]) -> None:
-    stop = StopSwitch()
-    stop.install()
+def _run(
+    folder: Path, quiet: bool, run: Callable[[Path, Watcher], StudyResult], log: str | None
+) -> None:
     is_new = not folder.exists()
-    with Progress(stop, quiet=quiet) as progress:
+    with Progress(stop := StopSwitch(), quiet=quiet) as progress, ExitStack() as stack:
+        logged = LoggedWatcher(log, progress, folder.name) if log else None
+        if logged is not None:
+            stack.enter_context(logged)
+        stop.install()
         try:
-            result = run(folder, progress)
+            result = run(folder, logged or progress)
         except ConfigError:
             if is_new and not progress.has_trials:  # a study that was refused leaves nothing
                 shutil.rmtree(folder, ignore_errors=True)
             raise
+        if logged is not None:
+            logged.finish(result)
     show_result(result)

@@ -11,6 +11,7 @@ from dse.fidelity.compare import compared_rows
 from dse.provenance import Provenance, provenance_summary
 from dse.results.baseline import baseline_of
 from dse.results.equals import Discernment, Equals
+from dse.results.plot import plot_front
 from dse.results.recommended import Recommendation, recommended
 from dse.results.summary import study_front
 from dse.results.trims import Trim, trims_of_front
@@ -70,6 +71,26 @@ class StudyResult:
     @property
     def _front_rows(self) -> list[Trial]:
         return [self.rows[at] for at in self.front]
+
+    @property
+    def best(self) -> dict[str, "pd.Series[Any]"]:
+        """For each objective the row of ``pareto_front()`` that has the best value of it."""
+        front, senses = self.pareto_front(), self.study.goals.objectives
+        found = {}
+        for name, sense in senses.items() if len(front) else ():
+            values = front[f"objectives.{name}"]
+            found[name] = front.iloc[
+                int(values.argmin() if sense == "minimise" else values.argmax())
+            ]
+        return found
+
+    def plot(self) -> Any:
+        """Draw the front, and what it dominates, as a figure of plotly, which a notebook shows.
+
+        Raises:
+            ConfigError: There is no feasible design, or plotly is not installed.
+        """
+        return plot_front(self.study.goals.objectives, self.compared, self._front_rows)
 
     @property
     def trials(self) -> "pd.DataFrame":

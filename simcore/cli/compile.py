@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from simcore.cli.first_use import tell_kernels
+
 if TYPE_CHECKING:
     from simcore.config import RunTemplate
 
@@ -30,6 +32,7 @@ def compile_kernels(everything: bool) -> None:
     engine = get_context("spawn").Process(target=_compile_engine, args=(everything,))
     engine.start()
     click.echo("compiling the simulator's kernels: pipelines and the engine ...", err=True)
+    tell_kernels("pipelines")
     template = _compile_pipelines()
     _compile_columns(template)
     _compile_graphs()
@@ -51,6 +54,7 @@ def _compile_engine(everything: bool) -> None:
     from simcore.packets.case import case_of
     from simcore.packets.run import run_case
 
+    tell_kernels("engine")
     prepare()
     run_case(case_of(_TWO_HOSTS))
     if everything:

@@ -2,6 +2,11 @@
 
 import sys
 from os import environ
+from time import monotonic
+from typing import Any
+
+EVERY_S = 5.0
+"""Seconds between two lines while kernels are compiled."""
 
 
 def announce_compilation(*, folded: bool) -> None:
@@ -43,3 +48,44 @@ def _is_kept(kernel: str) -> bool:
 def _announce(what: str) -> None:
     told = f"Compiling the {what} kernels (once per machine, under a minute) ..."
     sys.stderr.write(f"{told}\n")
+    tell_kernels()
+
+
+def tell_kernels(of: str = "") -> None:
+    """Print, every few seconds from now on, how many kernels have been compiled.
+
+    Args:
+        of: Words for what they are, if several processes tell.
+    """
+    from numba.core import event
+
+    register: Any = event.register
+    teller = _Teller(of)
+
+    class Listener(event.Listener):
+        """Hands on what numba tells."""
+
+        def on_start(self, event: Any) -> None:
+            """Nothing: a kernel counts once it is done."""
+
+        def on_end(self, event: Any) -> None:
+            teller.add()
+
+    register("numba:compile", Listener())
+
+
+class _Teller:
+    """Counts kernels that numba has compiled, and tells it now and then."""
+
+    def __init__(self, of: str) -> None:
+        self._of, self._kernels = f"{of}: " if of else "", 0
+        self._begin_s = self._said_s = monotonic()
+
+    def add(self) -> None:
+        """Count one more kernel."""
+        self._kernels += 1
+        now_s = monotonic()
+        if now_s - self._said_s >= EVERY_S:
+            self._said_s = now_s
+            told = f"{self._of}{self._kernels} kernels after {now_s - self._begin_s:.0f} s"
+            sys.stderr.write(f"{told}\n")

@@ -12,6 +12,7 @@ from simcore.config.names import NPU, model_table, platform_table, resolved
 from simcore.config.paths import parse_path, set_steps
 from simcore.config.run import Run
 from simcore.errors import ConfigError
+from simcore.files.resources import named_file
 from simcore.files.yaml_file import read_yaml
 from simcore.machine import load_npu
 
@@ -100,14 +101,19 @@ def load_run(
     *,
     beside: Path | None = None,
 ) -> Run:
-    """Read a run file (or its content), with *values* by path in place of the file's.
+    """Read a run file, a path or a shipped name, or its content.
+
+    Args:
+        source: ``gpt3_175b_1024_a100`` of ``configs/runs``, the path of a file, or a table.
+        values: By path, in place of the file's.
+        beside: Folder that paths in a table are taken from.
 
     Raises:
         ConfigError: What is wrong, where, and what would be right.
     """
     if isinstance(source, Mapping):
         return RunTemplate.from_table(dict(source), beside=beside).with_values(values or {})
-    path = Path(source)
+    path = named_file("runs", source)
     try:
         template = RunTemplate.from_table(read_yaml(path), beside=path.parent)
         return template.with_values(values or {})

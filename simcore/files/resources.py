@@ -40,3 +40,15 @@ def find_config(kind: str, name: str, *, at: str, beside: Path | None = None) ->
     file = "a .yaml file, a config.json" if kind == "models" else "a .yaml file"
     rule = f"must be {file} or one of {', '.join(known)}{did_you_mean(name, known)}"
     raise ConfigError(at, rule, got=name)
+
+
+def named_file(kind: str, given: Path | str) -> Path:
+    """The file that *given* means: a path, or the bare name of a shipped file of one *kind*.
+
+    Raises:
+        ConfigError: It is a bare name of none; lists the shipped names.
+    """
+    path = Path(given)
+    if path.suffix or path.name != str(given) or is_kept(path) or is_there(path):
+        return path
+    return find_config(kind, str(given), at=kind.removesuffix("s"))

@@ -13,6 +13,7 @@ from simcore.config import Run
 from simcore.config.names import platform_table, resolved
 from simcore.config.paths import parse_path, set_steps
 from simcore.errors import ConfigError, InfeasibleError
+from simcore.files.resources import named_file, shipped_names
 from simcore.files.yaml_file import read_yaml
 from simcore.machine import Dimension, Platform, load_platform
 from simcore.machine.system import System
@@ -222,17 +223,24 @@ class ServiceTemplate:
 
 
 def is_service(path: Path) -> bool:
-    """True if a file describes a service, by its pools; a run has neither."""
-    table = read_yaml(path)
+    """True if a file, or a shipped name, is that of a service: it has pools, a run has none."""
+    if str(path) in shipped_names("services"):
+        return True
+    table = read_yaml(named_file("runs", path))
     return isinstance(table, dict) and not table.keys().isdisjoint({"prefill", "decode"})
 
 
 def load_service(path: Path, values: Mapping[str, object] | None = None) -> Service:
     """Read a service file, with *values* by path in place of the file's.
 
+    Args:
+        path: Of the file, or the name of one in ``configs/services``.
+        values: By path, as in a file.
+
     Raises:
         ConfigError: What is wrong, where, and what would be right.
     """
+    path = named_file("services", path)
     try:
         template = ServiceTemplate.from_table(read_yaml(path), beside=path.parent)
         return template.with_values(values or {})

@@ -46,6 +46,10 @@ class Timeline:
         """Iteration time, from 0 to the end of the node that ends last."""
         return int(self.nodes.execution.end_ns.max())
 
+    def _repr_svg_(self) -> str:
+        """The picture, as a notebook shows it."""
+        return self.picture("One iteration")
+
     def trace(self) -> str:
         """JSON that chrome://tracing and Perfetto open; see ``trace_json``."""
         return trace_json(self.nodes, self.dimensions, self.lanes, self.memory, self.path)
