@@ -87,7 +87,7 @@ class Simulator:
 
     @property
     def memo(self) -> Memo:
-        """What runs have in common."""
+        """Memory of what runs have in common."""
         return self._memo
 
     def prepare(self) -> None:

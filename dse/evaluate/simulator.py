@@ -95,7 +95,7 @@ class SimulatorEvaluator(Evaluator):
     takes_many = True
 
     def __init_subclass__(cls) -> None:
-        """What a class does to one design it does to each of many: one after the other."""
+        """Let a class that changes the account of one design see each of many by itself."""
         if cls.__dict__.keys() & _OF_ONE and "takes_many" not in cls.__dict__:
             cls.takes_many = False
 
@@ -192,7 +192,7 @@ class SimulatorEvaluator(Evaluator):
             return error.with_traceback(None)
 
     def _machine(self, design: Design, run: Run) -> "_Machine":
-        """What is known of the machine of *design* whatever it works on, each worked out once."""
+        """The machine of *design*, whatever runs on it; each is looked at once."""
         key = tuple(map(design.get, self._machine_knobs))
         known = self._machines.get(key)
         if known is None:

@@ -69,6 +69,18 @@ class Batch:
     def of(cls, designs: int) -> "Batch":
         return cls(time_ns=np.zeros(designs, np.int64))
 
+    def take(
+        self, rows: Ints, ended: Ints, remarks: Remarks, metrics: Mapping[str, Floats]
+    ) -> None:
+        """Note results of the designs *rows*, those that have *ended* among them."""
+        own = rows[ended]
+        self.time_ns[own] = remarks.outcomes.end_ns[ended]
+        for name, values in metrics.items():
+            column = self.metrics.setdefault(name, np.full(self.time_ns.size, np.nan))
+            column[own] = values[ended]
+        pairs = zip(own.tolist(), ended.tolist(), strict=True)
+        self.remarks.update({row: (remarks, at) for row, at in pairs})
+
     def set_apart(self, rows: Ints, why: str) -> None:
         """The designs *rows* are simulated one by one."""
         self.apart.update(dict.fromkeys(rows.tolist(), why))
@@ -265,13 +277,8 @@ class Tables:
             (state == stage_rows.ENDED, TIED),
             (possible, IMPOSSIBLE),
         )
-        found.time_ns[rows[fine]] = outcomes.end_ns[fine]
         remarks = Remarks(together=together, outcomes=outcomes, known=self._stand_ins)
-        pairs = zip(rows[fine].tolist(), np.flatnonzero(fine).tolist(), strict=True)
-        found.remarks.update({row: (remarks, own) for row, own in pairs})
-        for name, values in metrics.items():
-            column = found.metrics.setdefault(name, np.full(found.time_ns.size, np.nan))
-            column[rows[fine]] = values[fine]
+        found.take(rows, np.flatnonzero(fine), remarks, metrics)
 
     @staticmethod
     def _fine(rows: Ints, found: Batch, *conditions: tuple[Bools, str]) -> Bools:

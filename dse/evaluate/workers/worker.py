@@ -188,7 +188,7 @@ class Worker:
         ]
 
     def _found(self, chunk: Sequence[Task]) -> list[Measured]:
-        """What the evaluator says of *chunk*, up to the design where memory ran out.
+        """Outcomes of *chunk*, up to the design where memory ran out.
 
         All are evaluated at once where it takes many, and memory is not bounded.
         """
