@@ -120,6 +120,8 @@ class Packet(ExternalNetwork):
 
     def account(self) -> NetworkAccount:
         """Traffic, pauses, marks, queues and collisions of a run; what short cuts were off by."""
+        from simcore.packets.views.circles import circle_told
+
         report = self._packets.report()
         figures, notes = report.figures(), []
         if self._steady is not None:
@@ -131,9 +133,12 @@ class Packet(ExternalNetwork):
                 f"the largest queue of the network was {report.queue_bytes:,} bytes, in switch "
                 f"{switch} towards {self._named(peer)}"
             )
+        if (circle := self._packets.circle()) is not None:
+            what = "credits" if self._settings.transport == "infiniband" else "pauses"
+            notes.append(circle_told(circle, what))
         if self._sample is not None:
             error = self._sample.error(self._live(self._settings.exact()))
-            short = "no message of the sample ended by itself" if error is None else str(error)
+            short = "no message came" if error is None else str(error)
             notes.append(f"packets were not followed one by one ({self._cuts()}): {short}")
             if error is not None:
                 figures |= {"sampled_messages": float(error.messages)}

@@ -16,6 +16,7 @@ from simcore.packets.image import build_image
 from simcore.packets.network import refuse_windows_of_nothing, windows
 from simcore.packets.parameters import Parameters
 from simcore.packets.steady import Steady
+from simcore.packets.views.circles import Waits
 from simcore.packets.views.report import Report, report_of
 from simcore.packets.waiting import Progress
 from simcore.packets.wires import way_facts
@@ -106,6 +107,17 @@ class LivePackets:
         nodes = self._image.table(self._image.nodes, self._network.nodes, f.NODE_WORDS)
         of_switches = nodes[self._network.is_switch != 0, f.NODE_BUFFER]
         return int(of_switches.min(initial=1 << 62))
+
+    def circle(self) -> list[int] | None:
+        """Switches that can wait for each other in a circle, on the ways of all flows so far."""
+        waits = Waits(self._network)
+        for source, target in self._pairs:
+            for begin, end in ((source, target), (target, source)):  # of data, and of ACKs
+                if self._way is not None:
+                    waits.add_way(self._way(begin, end))
+                else:
+                    waits.add_shortest(begin, end, int(self._place[end]) * self._network.nodes)
+        return waits.circle()
 
     def reaches(self, source: int, target: int) -> bool:
         """True if there is a path between two hosts."""

@@ -31,9 +31,7 @@ class Error:
 
 @dataclass(slots=True)
 class Sample:
-    """The first messages of a run, as they were sent and came.
-
-    Messages that start at one time are in it together or not at all.
+    """First messages of a run, as they were sent and came, and those that they met.
 
     Attributes:
         payload: Of a full packet, in bytes.
@@ -43,36 +41,37 @@ class Sample:
     _sent: list[tuple[int, int, int, int]] = field(default_factory=list)
     _came_ns: dict[int, int] = field(default_factory=dict)
     _packets: int = 0
-    _closed_ns: int | None = None
+    _compared: int = 0  # the first ones; 0: not yet enough
+    _is_closed: bool = False
 
     def begin(self, now_ns: int, source: int, target: int, size_bytes: int) -> None:
-        """Take in a message, numbered from 0 up, unless there are enough."""
-        if self._closed_ns is not None:
+        """Take in a message, numbered from 0 up, unless all that are compared have come.
+
+        Messages that start at one time are compared together or not at all.
+        """
+        if self._is_closed:
             return
-        if self._packets >= MOST_PACKETS and now_ns > self._sent[-1][0]:
-            self._closed_ns = now_ns
-            return
-        self._sent.append((now_ns, source, target, size_bytes))
-        self._packets += -(-size_bytes // self.payload)
+        if not self._compared and self._packets >= MOST_PACKETS and now_ns > self._sent[-1][0]:
+            self._compared = len(self._sent)
+            self._is_closed = len(self._came_ns) == self._compared
+        if not self._is_closed:
+            self._sent.append((now_ns, source, target, size_bytes))
+            self._packets += -(-size_bytes // self.payload)
 
     def end(self, number: int, now_ns: int) -> None:
         """Note that a message has come."""
-        if number < len(self._sent):
-            self._came_ns[number] = now_ns
+        if self._is_closed or (self._compared and number >= self._compared):
+            return
+        self._came_ns[number] = now_ns
+        self._is_closed = len(self._came_ns) == self._compared
 
     def error(self, exact: LivePackets) -> Error | None:
-        """Difference from times on *exact*, on which nothing was sent yet.
-
-        Messages that others met which are not in the sample are left out; None: all are.
-        """
-        found = self._sent_again(exact)
-        until_ns = self._closed_ns
+        """Difference from times on *exact*, on which nothing was sent yet; None: nothing came."""
+        came_ns = self._sent_again(exact)
         differences = [
-            abs((self._came_ns[number] - start_ns) / (came_ns - start_ns) - 1)
-            for number, came_ns in found.items()
-            for start_ns in (self._sent[number][0],)
-            if number in self._came_ns
-            and (until_ns is None or max(came_ns, self._came_ns[number]) <= until_ns)
+            abs((self._came_ns[number] - start_ns) / (came_ns[number] - start_ns) - 1)
+            for number, (start_ns, *_) in enumerate(self._sent)
+            if number in self._came_ns and number in came_ns
         ]
         if not differences:
             return None
@@ -81,14 +80,16 @@ class Sample:
 
     def _sent_again(self, exact: LivePackets) -> dict[int, int]:
         """Times at which messages come when each starts as it did."""
-        came_ns: dict[int, int] = {}
+        left, came_ns = set(self._came_ns), dict[int, int]()
 
         def go_on(until_ns: int) -> None:
-            while (due_ns := exact.next_event_ns()) is not None and due_ns <= until_ns:
+            while left and (due_ns := exact.next_event_ns()) is not None and due_ns <= until_ns:
                 came_ns.update((flow.number, flow.finish_ns) for flow in exact.advance(until_ns))
+                left.difference_update(came_ns)
 
         for start_ns, source, target, size_bytes in self._sent:
             go_on(start_ns - 1)
-            exact.begin(start_ns, source, target, size_bytes)
-        go_on(self._closed_ns if self._closed_ns is not None else 1 << 62)
+            if left:
+                exact.begin(start_ns, source, target, size_bytes)
+        go_on(1 << 62)
         return came_ns

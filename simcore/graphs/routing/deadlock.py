@@ -44,6 +44,16 @@ def check_virtual_channels(routes: RouteTable, there: int | None) -> None:
         raise ConfigError("routing.virtual_channels", rule, got=there)
 
 
+def circle_among(ahead: dict[int, set[int]]) -> list[int] | None:
+    """Links of which each waits for the next and the last for the first; None: there is no circle.
+
+    Args:
+        ahead: Links that messages on a link may wait for.
+    """
+    circle = _Circles(ahead).next()
+    return None if circle is None else [turn[0] for turn in circle]
+
+
 def _distinct(routes: RouteTable) -> list[tuple[int, ...]]:
     cuts = np.split(routes.links, routes.offsets[1:-1])
     return sorted({tuple(links.tolist()) for links in cuts if len(links) > 1})

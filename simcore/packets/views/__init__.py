@@ -1,1 +1,1 @@
-"""Views of a run packet by packet: its packets, series and pictures of them, and a report."""
+"""Views of a run packet by packet: traces, series, pictures, a report, and circles of waits."""

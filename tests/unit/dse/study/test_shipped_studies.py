@@ -18,8 +18,8 @@ MOST_MFU = {"p2_llama3_405b_16k_h100.yaml": 0.55}
 NOT_SIMULATED = {"p5_vit22b_64.yaml"}
 """Judged by MODEL-0, and enumerated by a test of its own."""
 
-MINUTES = {"llama3_405b_16384.yaml", "p3_moe_1p8t_9216.yaml"}
-"""A few designs of which, far from the best, take a minute each to be judged exactly."""
+MINUTES = {"llama3_405b_16384.yaml", "p3_moe_1p8t_9216.yaml", "roce_or_infiniband.yaml"}
+"""A few designs of which take a minute each to be judged exactly, or follow each packet."""
 
 LINKS = "links_within_capacity"
 
