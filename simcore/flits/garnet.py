@@ -233,7 +233,7 @@ class Garnet:
         links, entries, at = list[int](), list[tuple[int, int, int]](), source
         slowness = line.slowness
         while at != target:
-            there, out, into = self._next(at, line, lane)[0]
+            there, out, _ = self._next(at, line, lane)[0]
             if there >= net.npus:
                 planes, to = net.links_per_tile, target // line.stride % line.size
                 entries.append((at, last, (out << PART_BITS) + IN_TURN))

@@ -94,10 +94,10 @@ class LiveFlits:
     Args:
         case: The network; its table of routes is told by the ways.
         cycle: Attoseconds of a cycle.
-        alone: Formula for messages that meet no other; None: all go flit by flit.
+        alone: Formula for messages that meet no other.
     """
 
-    def __init__(self, case: Case, cycle: int, alone: Alone | None = None) -> None:
+    def __init__(self, case: Case, cycle: int, alone: Alone) -> None:
         self._case, self._cycle, self._alone = case, cycle, alone
         self._log: list[_Begun] = []
         self._count = 0
@@ -120,7 +120,7 @@ class LiveFlits:
         cycle, number = self._first_cycle(now_ns), self._count
         self._count += 1
         begun = _Begun(cycle, way, flits, number)
-        if self._alone is not None and not self._under_way:
+        if not self._under_way:
             self._log, self._plain = [], None
         end = self._end_alone(begun) if self._plain is None else None
         if self._plain is None and end is None:
@@ -137,8 +137,6 @@ class LiveFlits:
     def _end_alone(self, begun: _Begun) -> int | None:
         """Cycle in which a message ends, and its way taken; None: it meets others, or not known."""
         cycle, way, flits, _ = begun
-        if self._alone is None:
-            return None
         for link in way.links:
             if self._taken.get(link, way) is not way:
                 return None

@@ -117,7 +117,6 @@ class Memory:
             self.table(of.AT_SENDING)[:] = np.arange(case.nodes)
             self.words[of.SENDING] = case.nodes
 
-
     def grow(self) -> None:
         """Double the rows for packets and for messages; those that there are keep their numbers."""
         old = self.table(of.AT_PACKET), self.table(of.AT_MESSAGE)

@@ -166,7 +166,9 @@ class Flit(ExternalNetwork):
         where = ", ".join(
             f"{self._ways.name_of(link)} ({self._late_ns[link]:,.0f} ns)" for link in worst
         )
-        return (f"{told}; {self._late} of {self._count} waited for others on links, most on {where}",)
+        return (
+            f"{told}; {self._late} of {self._count} waited for others on links, most on {where}",
+        )
 
     def _flits_of(self, size_bytes: int) -> int:
         return max(1, -(-size_bytes // self._flit_bytes))

@@ -92,8 +92,7 @@ class FlitWays:
             return ANY
         stride, size = prod(one.npus for one in self._lines[:line]), self._lines[line].npus
         here, there, to = (
-            int(npu) // stride % size
-            for npu in (self._ends[0][link], self._ends[1][link], target)
+            int(npu) // stride % size for npu in (self._ends[0][link], self._ends[1][link], target)
         )
         is_upper = here > to if there == (here + 1) % size else here < to
         return UPPER if is_upper else LOWER

@@ -8,6 +8,7 @@ import pytest
 from engine_runs import collective, dimension, options, program, receive, run_of, send
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_models import DLRM
 
 from simcore import ConfigError
 from simcore.config import load_run
@@ -26,14 +27,13 @@ Message = tuple[int, int, int, int]
 def arrivals(
     stack: Sequence[NetworkDimension],
     messages: Sequence[Message],
+    told: dict[str, Any] | None = None,
     is_shortened: bool = True,
-    **told: Any,
 ) -> list[int]:
     """Times at which messages arrive."""
-    network = Flit(stack, FlitNetwork.from_file_data(told, at="routers"))
+    network = Flit(stack, FlitNetwork.from_file_data(told or {}, at="routers"))
     if not is_shortened:
-        formula = network._flits._alone
-        network._flits._alone = lambda way, flits: None if formula(way, flits) else None
+        network._flits._alone = lambda way, flits: None
     found, left = [-1] * len(messages), sorted(range(len(messages)), key=lambda i: messages[i][0])
     while left or network.next_event_ns() is not None:
         due_ns, start_ns = network.next_event_ns(), messages[left[0]][0] if left else 1 << 60
@@ -72,7 +72,9 @@ def test_the_shortcut_and_the_flits_agree_on_every_message(data: st.DataObject) 
         "packet_flits": data.draw(st.sampled_from([1, 4, 16])),
         "channels": data.draw(st.sampled_from([2, 4, 8])),
     }
-    assert arrivals(network, messages, **told) == arrivals(network, messages, False, **told)
+    assert arrivals(network, messages, told) == arrivals(
+        network, messages, told, is_shortened=False
+    )
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -85,14 +87,15 @@ def test_a_message_alone_takes_its_routers_links_and_flits(shape: str) -> None:
             links = {
                 "ring": min(target, 5 - target), "mesh": target, "switch": 2, "fully_connected": 1,
             }[shape]  # fmt: skip
-            # the first cycle after it was sent, then in and out, routers, links, flits behind the first
+            # from the next cycle on: in and out, routers, links, flits behind the first
             assert found == 1 + 3 + 4 * (links + 1) + 7 * links + flits - 1
 
 
 def test_messages_on_one_link_share_it_and_the_notes_say_where() -> None:
     network = [dimension("mesh", 3, bytes_per_ns=32.0, latency_ns=1.0)]
     size = 32 * 1600
-    both = [program([send(2, size)]), program([send(2, size)]), program([receive(0, size), receive(1, size)])]  # fmt: skip
+    into = program([receive(0, size), receive(1, size)])
+    both = [program([send(2, size)]), program([send(2, size)]), into]
     (alone,) = arrivals(network, [(0, 0, 2, size)])
     inputs = run_of(network, both, SystemOptions(), backend="flit")
     assert alone + 1600 <= run_unfolded(inputs).finish_ns[2] <= 1.01 * alone + 1600
@@ -112,11 +115,11 @@ def test_routers_lie_inside_another_network() -> None:
     for outside in ("congestion_unaware", "flow"):
         told = {"dimensions": 1, "outside": outside}
         inner, outer, across = (
-            arrivals(network, [(0, 0, target, 32_000)], **told)[0] for target in (2, 9, 11)
+            arrivals(network, [(0, 0, target, 32_000)], told)[0] for target in (2, 9, 11)
         )
         assert outer == 2 * 500 + 32_000 / 4
         assert across == inner + outer
-        assert arrivals(network, [(5, 7, 7, 10)], **told) == [5]
+        assert arrivals(network, [(5, 7, 7, 10)], told) == [5]
 
 
 @pytest.mark.parametrize("stack", [(("ring", 64),), (("mesh", 16), ("mesh", 16))])
@@ -136,12 +139,17 @@ def test_an_all_reduce_that_shares_no_link_takes_what_the_analytical_backend_say
 
 
 RUN: dict[str, Any] = {
-    "workload": {"model": "gpt3_13b", "sequence": 128, "global_batch": 1},
+    "workload": {
+        "kind": "dlrm",
+        "model": DLRM,
+        "tables": {"sharding": "table"},
+        "global_batch": 64,
+    },
     "platform": {
         "npu": "h100_80",
         "dimensions": [{"topology": "mesh", "npus": 4, "bandwidth": "50 GB/s", "latency": "10 ns"}],
     },
-    "plan": {"tp": 4},
+    "plan": {"dp": 4},
     "backend": "flit",
 }
 
@@ -165,6 +173,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 def test_settings_that_cannot_be_are_refused_in_one_sentence(case: str) -> None:
     told, sentence = REFUSED[case]
     with pytest.raises(ConfigError) as caught:
-        arrivals([dimension("ring", 4), dimension("switch", 4)], [(0, 0, 2, 1000)], **told)
+        arrivals([dimension("ring", 4), dimension("switch", 4)], [(0, 0, 2, 1000)], told)
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -19,7 +19,7 @@ class GarnetMessages(ExternalNetwork):
     """A message is full packets on one ring (or link, or the switches) of a dimension.
 
     One that must go through several dimensions goes on when all of it has come: first within its
-    package, then along rows, then along columns. Messages of an NPU take the rings that fit in turn.
+    package, then along rows, then along columns. Messages of an NPU take rings that fit in turn.
 
     Args:
         dimensions: Of the network.

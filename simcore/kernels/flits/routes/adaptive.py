@@ -4,7 +4,6 @@ BookSim 2 keeps one way of each priority, so that of the productive ways only th
 dimension is left: its adaptive routes differ from dimension order by their channels alone.
 """
 
-from simcore.kernels.flits.routes.grid import next_output, place_of, ring_output
 from simcore.kernels.flits.network import (
     CHANNELS,
     DIMENSION,
@@ -16,6 +15,7 @@ from simcore.kernels.flits.network import (
     Ints,
     packet_row,
 )
+from simcore.kernels.flits.routes.grid import next_output, place_of, ring_output
 from simcore.kernels.flits.routes.rule import write_way
 from simcore.kernels.jit import njit
 

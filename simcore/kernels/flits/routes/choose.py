@@ -6,16 +6,6 @@ Source: W. Dally, B. Towles, Principles and Practices of Interconnection Network
 to 11 and 14, with the choices of BookSim 2 as its results show them.
 """
 
-from simcore.kernels.flits.routes.adaptive import mesh_with_escape, torus_with_escape
-from simcore.kernels.flits.routes.grid import (
-    around,
-    around_by_middle,
-    either_order,
-    ends_here,
-    in_order,
-    towards_middle,
-)
-from simcore.kernels.flits.routes.groups import around_groups, between_groups
 from simcore.kernels.flits.network import (
     AT_DOOR,
     AT_TABLE,
@@ -32,6 +22,16 @@ from simcore.kernels.flits.network import (
     Ints,
     packet_row,
 )
+from simcore.kernels.flits.routes.adaptive import mesh_with_escape, torus_with_escape
+from simcore.kernels.flits.routes.grid import (
+    around,
+    around_by_middle,
+    either_order,
+    ends_here,
+    in_order,
+    towards_middle,
+)
+from simcore.kernels.flits.routes.groups import around_groups, between_groups
 from simcore.kernels.flits.routes.rule import (
     ADAPTIVE_ORDER,
     ADAPTIVE_TREE,
