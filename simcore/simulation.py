@@ -23,6 +23,7 @@ from simcore.machine.system import System
 from simcore.memo import Memo
 from simcore.memory.footprint import Footprint
 from simcore.network import DEFAULT_BACKEND
+from simcore.network.settings import NetworkSettings
 from simcore.result import NS, IterationResult, StageTimes, flop_shares, use_of
 from simcore.workload import ParallelPlan, Workload, build_graph, total_model_flop
 from simcore.workload.graph import PassPhase
@@ -131,8 +132,8 @@ class Simulator:
 def runner_of(run: Run, memo: Memo) -> IterationRunner:
     """Executes iterations on the machine of *run*."""
     compute = COMPUTE_MODELS[run.compute]()
-    settings = run.network, run.routers
-    return IterationRunner(run.platform, run.system, compute, memo, run.backend, *settings)
+    settings = NetworkSettings(packets=run.network, routers=run.routers)
+    return IterationRunner(run.platform, run.system, compute, memo, run.backend, settings)
 
 
 def kernel_account(run: Run) -> KernelAccount | None:

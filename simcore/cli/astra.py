@@ -47,9 +47,13 @@ or, with "logical-dims" in --network-configuration:
   --physical-topology-configuration FILE   Nodes, switches and links, in text.
 or packets on the network of --network-configuration YAML.
 
+Flits (--backend=garnet), as ASTRA-sim's Garnet front-end takes them:
+  --network-configuration FILE             Lines of key: value, topology among them.
+
 Beyond ASTRA-sim:
   --backend NAME                       congestion_unaware (default), congestion_aware,
-                                       congestion_aware_multidim, flow or packet.
+                                       congestion_aware_multidim, flow, packet, flit or
+                                       garnet.
   --inter-dimension-scheduling NAME    ascending (default), round-robin or offline-greedy: the
                                        order in which chunks pass the dimensions.
   --group-order NAME                   own (default): every NPU takes the lowest of its free

@@ -26,12 +26,11 @@ from simcore.engines.stages.counts import NodeCounts, counts_of_graph
 from simcore.engines.stages.plan_code import plan_code
 from simcore.engines.stages.times import operator_times_ns
 from simcore.errors import SimulationError
-from simcore.flits.settings import FlitNetwork
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
 from simcore.network import DEFAULT_BACKEND
-from simcore.packets.fabric import PacketNetwork
+from simcore.network.settings import NetworkSettings
 from simcore.workload import ParallelPlan, Workload
 from simcore.workload.graph import TrainingGraph
 
@@ -90,8 +89,7 @@ class IterationRunner:
         compute: Gives the times of kernels.
         memo: What is known from other runs.
         backend: Network backend.
-        network: Settings of a network of packets.
-        routers: Settings of a network of flits.
+        network: Settings of networks of packets and of flits.
     """
 
     def __init__(
@@ -101,12 +99,10 @@ class IterationRunner:
         compute: ComputeModel,
         memo: Memo | None = None,
         backend: str = DEFAULT_BACKEND,
-        network: PacketNetwork | None = None,
-        routers: FlitNetwork | None = None,
+        network: NetworkSettings | None = None,
     ) -> None:
         self._memo = memo or Memo()
-        settings = network, routers
-        self._machine = MachineTimes(platform, system, compute, backend, self._memo, *settings)
+        self._machine = MachineTimes(platform, system, compute, backend, self._memo, network)
 
     def run(self, workload: Workload, plan: ParallelPlan) -> Iteration:
         """One iteration, by the engine that ``choose`` names.

@@ -14,12 +14,11 @@ from simcore.engines.events.input import Ints
 from simcore.engines.stages.counts import NodeCounts
 from simcore.engines.stages.time_limit import TimeLimit
 from simcore.engines.stages.times import MessageTimes, collective_times, place_groups
-from simcore.flits.settings import FlitNetwork
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
 from simcore.network import BACKENDS, ExternalNetwork, Flit, Packet
-from simcore.packets.fabric import PacketNetwork
+from simcore.network.settings import NetworkSettings
 from simcore.terms import CollectiveKind
 from simcore.workload.graph import Axis, CollectiveOp, TrainingGraph
 from simcore.workload.program.write import TrainingProgram
@@ -60,8 +59,7 @@ class MachineTimes:
         compute: Gives the times of kernels.
         backend: Network backend.
         memo: What is known from other runs.
-        network: Settings of a network of packets.
-        routers: Settings of a network of flits.
+        network: Settings of networks of packets and of flits.
 
     Attributes:
         messages_meet: Messages wait for each other on their links.
@@ -75,12 +73,10 @@ class MachineTimes:
         compute: ComputeModel,
         backend: str,
         memo: Memo,
-        network: PacketNetwork | None = None,
-        routers: FlitNetwork | None = None,
+        network: NetworkSettings | None = None,
     ) -> None:
         self.platform, self.system, self.compute = platform, system, compute
-        self.backend, self.memo = backend, memo
-        self._network, self._routers = network, routers
+        self.backend, self.memo, self._network = backend, memo, network
         self.messages_meet = BACKENDS[backend].messages_meet
         self.member_ends = MemberEnds(platform, system)
         rate = platform.npu.memory_bandwidth_bytes_per_s
@@ -95,12 +91,13 @@ class MachineTimes:
         Raises:
             ConfigError: It cannot be made with them.
         """
-        kind, dimensions = BACKENDS[self.backend], self.platform.dimensions
-        if issubclass(kind, Flit):
-            return kind(engine_dimensions(dimensions), self._routers, self._network)
-        if self._network is None or not issubclass(kind, Packet):
+        kind, settings = BACKENDS[self.backend], self._network
+        if settings is None or not issubclass(kind, (Packet, Flit)):
             return None
-        return kind(engine_dimensions(dimensions), self._network)
+        dimensions = engine_dimensions(self.platform.dimensions)
+        if issubclass(kind, Flit):
+            return kind(dimensions, settings.routers, settings.packets)
+        return kind(dimensions, settings.packets)
 
     def of(self, program: Program, counts: NodeCounts, operator_ns: Ints) -> ProgramTimes:
         """Times of *program*, with *counts* of all its nodes.

@@ -128,7 +128,7 @@ class Fabric:
         return way.head_cycles + max(spread, behind) + _OUT_CYCLES
 
     def least(self, way: Way, flits: int) -> int:
-        """Cycles that a message takes at least: its way, and all of its flits on the slowest link."""
+        """Cycles that a message takes at least: its way, and its flits on the slowest link."""
         slowest = int(self._slowness[list(way.links)].max())
         rest = _HEAD_CYCLES + _OUT_CYCLES
         return way.head_cycles + ((flits - 1) * slowest >> CYCLE_BITS) + rest
@@ -139,8 +139,8 @@ def case_of(wires: Wires, how: How, links: Links | None = None) -> Case:
     table = np.zeros((wires.routers, len(wires.nodes)), np.int64)
     rule = Rule(TOLD, wires.side, 1, how.channels, 0, 0, table)
     return Case(
-        links=links or wires.links(), rule=rule, how=how, base=0, digits=0, traffic="", unit=1, bursts=None,
-        batch=0, most_out=0, warmup=1, period=1, samples=1,
+        links=links or wires.links(), rule=rule, how=how, base=0, digits=0, traffic="", unit=1,
+        bursts=None, batch=0, most_out=0, warmup=1, period=1, samples=1,
     )  # fmt: skip
 
 

@@ -2,12 +2,13 @@
 
 Messages that share no link do not see each other: routers of one network that carry them work on
 different inputs, outputs and channels. As long as those under way share none, each ends when a
-formula says, and no flit is moved. The first one that meets another brings all back to the flits:
+formula says, and no flit is moved. Messages of full packets that follow each other on one way are
+one longer message. The first one that meets another brings all back to the flits:
 what has begun since the network was last empty is run again, flit by flit, up to then, and so are
 all that follow until the network is empty. An empty network is as new: its turns begin anew.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -71,22 +72,39 @@ class _Begun(NamedTuple):
     number: int
 
 
+class _Train(NamedTuple):
+    """Messages that follow each other on one way.
+
+    Attributes:
+        start: Cycle from which they do so without a gap.
+        flits: Since then.
+        all_flits: Since the way was empty.
+        under_way: Messages of it that have not ended.
+    """
+
+    start: int
+    flits: int
+    all_flits: int
+    under_way: int
+
+
 class LiveFlits:
     """A network of flits, which takes messages as they come.
 
     Args:
         case: The network; its table of routes is told by the ways.
         cycle: Attoseconds of a cycle.
-        alone: Formula for messages that meet no other; None: all go flit by flit.
+        alone: Formula for messages that meet no other.
     """
 
-    def __init__(self, case: Case, cycle: int, alone: Alone | None = None) -> None:
+    def __init__(self, case: Case, cycle: int, alone: Alone) -> None:
         self._case, self._cycle, self._alone = case, cycle, alone
         self._log: list[_Begun] = []
         self._count = 0
         self._under_way: dict[int, _Begun] = {}
         self._ends: list[tuple[int, int]] = []  # cycles and numbers of those alone, a heap
-        self._taken: set[int] = set()
+        self._taken: dict[int, Way] = {}
+        self._trains: dict[Way, _Train] = {}
         self._plain: _Plain | None = None
 
     def _ns(self, cycle: int) -> int:
@@ -94,34 +112,67 @@ class LiveFlits:
         return -(-cycle * self._cycle // ATTOSECONDS)
 
     def _first_cycle(self, time_ns: int) -> int:
-        return -(-time_ns * ATTOSECONDS // self._cycle)
+        """Cycle in which a message that is sent at a time begins: the first one after it."""
+        return time_ns * ATTOSECONDS // self._cycle + 1
 
     def begin(self, now_ns: int, way: Way, flits: int) -> int:
         """Start a message at a time, no earlier than any event so far; its number, from 0 up."""
         cycle, number = self._first_cycle(now_ns), self._count
         self._count += 1
         begun = _Begun(cycle, way, flits, number)
-        if self._alone is not None and not self._under_way:
+        if not self._under_way:
             self._log, self._plain = [], None
-        cycles = self._alone(way, flits) if self._alone is not None else None
-        if self._plain is None and (cycles is None or not self._taken.isdisjoint(way.links)):
+        end = self._end_alone(begun) if self._plain is None else None
+        if self._plain is None and end is None:
             self._plain = self._from_the_log(cycle)
         self._under_way[number] = begun
         if self._plain is not None:
             self._plain.add(begun)
-            return number
-        assert cycles is not None
-        self._log.append(begun)
-        self._taken.update(way.links)
-        heappush(self._ends, (cycle + cycles, number))
+        else:
+            assert end is not None
+            self._log.append(begun)
+            heappush(self._ends, (end, number))
         return number
+
+    def _end_alone(self, begun: _Begun) -> int | None:
+        """Cycle in which a message ends, and its way taken; None: it meets others, or not known."""
+        cycle, way, flits, _ = begun
+        for link in way.links:
+            if self._taken.get(link, way) is not way:
+                return None
+        train = self._trains.get(way, _Train(cycle, 0, 0, 0))
+        if train.all_flits % self._case.how.size:
+            return None
+        if cycle > train.start + (train.flits * way.slowness >> of.CYCLE_BITS):
+            train = train._replace(start=cycle, flits=0)
+        after = _Train(
+            train.start, train.flits + flits, train.all_flits + flits, train.under_way + 1
+        )
+        if self._alone(way, after.all_flits) is None:
+            return None
+        cycles = self._alone(way, after.flits)
+        assert cycles is not None
+        self._trains[way] = after
+        self._taken.update(dict.fromkeys(way.links, way))
+        return train.start + cycles
+
+    def _leave(self, way: Way) -> None:
+        """Free a way that one message has left, if it was the last one."""
+        train = self._trains[way]
+        self._trains[way] = train._replace(under_way=train.under_way - 1)
+        if train.under_way == 1:
+            del self._trains[way]
+            for link in way.links:
+                del self._taken[link]
 
     def _from_the_log(self, cycle: int) -> "_Plain":
         """The network flit by flit, as what has begun so far has left it."""
         plain = _Plain(self._case, self._log[0].cycle if self._log else cycle)
         for begun in self._log:
             plain.add(begun)
-        self._log, self._ends, self._taken = [], [], set()
+        plain.run_before(cycle)
+        plain.keep(self._under_way)  # the others have been told already
+        self._log, self._ends, self._taken, self._trains = [], [], {}, {}
         return plain
 
     def next_event_ns(self) -> int | None:
@@ -151,22 +202,20 @@ class LiveFlits:
             ended = self._run(until_ns)
         found = [Ended(number, self._ns(cycle)) for cycle, number in ended]
         for one in found:
-            links = self._under_way.pop(one.number).way.links
+            way = self._under_way.pop(one.number).way
             if self._plain is None:
-                self._taken.difference_update(links)
+                self._leave(way)
         return found
 
     def _run(self, until_ns: int) -> list[tuple[int, int]]:
         assert self._plain is not None
         last, found = until_ns * ATTOSECONDS // self._cycle, list[tuple[int, int]]()
         while not found and self._plain.next_cycle <= last:
-            # what ended before the flits were followed has been told already
-            found = [one for one in self._plain.run(last + 1) if one[1] in self._under_way]
+            found = self._plain.run(last + 1)
         if found:
             last = self._ns(found[0][0]) * ATTOSECONDS // self._cycle
             while self._plain.next_cycle <= last:
-                more = self._plain.run(last + 1)
-                found += [one for one in more if one[1] in self._under_way]
+                found += self._plain.run(last + 1)
         return sorted(found)
 
 
@@ -186,8 +235,7 @@ class _Plain:
 
     def add(self, begun: _Begun) -> None:
         """Run to the cycle in which a message begins, and put it into its node's queue."""
-        while self._start + self._now < begun.cycle:
-            self._go(begun.cycle)
+        self.run_before(begun.cycle)
         table = self._memory.table(of.AT_TABLE)
         for router, target, told_ in begun.way.entries:
             table[router, target] = told_
@@ -198,6 +246,15 @@ class _Plain:
                 break
             self._memory.grow()
         self._numbers[row] = begun.number
+
+    def run_before(self, cycle: int) -> None:
+        """Run to before a cycle."""
+        while self._start + self._now < cycle:
+            self._go(cycle)
+
+    def keep(self, numbers: Container[int]) -> None:
+        """Tell the ends of no other messages than these."""
+        self._ended = [one for one in self._ended if one[1] in numbers]
 
     def run(self, end: int) -> list[tuple[int, int]]:
         """Run to a cycle, or to the first in which messages end; these, with their cycle."""

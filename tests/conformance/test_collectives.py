@@ -140,8 +140,8 @@ def timer(name: str, kind: CollectiveKind, members: int, topology: str) -> Colle
 
 @each_case
 @pytest.mark.parametrize("topology", list(TOPOLOGIES))
-# no NPUs stand for others where packets are followed: both runs would be the same one
-@pytest.mark.parametrize("backend", [name for name in BACKENDS if name != "packet"])
+# no NPUs stand for others where packets or flits are followed: both runs would be the same one
+@pytest.mark.parametrize("backend", [name for name in BACKENDS if name not in ("packet", "flit")])
 def test_alike_members_followed_as_one_end_as_all_of_them_do(
     name: str, kind: CollectiveKind, members: int, topology: str, backend: str
 ) -> None:

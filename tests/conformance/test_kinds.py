@@ -236,6 +236,6 @@ def test_backends_with_contention_are_one_on_one_dimension_and_no_faster_than_wi
     kind: str,
 ) -> None:
     times = {name: result_of(kind, name).iteration_time_s for name in BACKENDS}
-    free, *own = (times.pop(name) for name in ("congestion_unaware", "flow", "packet"))
+    free, *own = (times.pop(name) for name in ("congestion_unaware", "flow", "packet", "flit"))
     assert len(set(times.values())) == 1
     assert free <= min(*times.values(), *own)

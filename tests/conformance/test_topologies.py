@@ -139,7 +139,7 @@ def runs(kind: CollectiveKind, algorithm: str, npus: tuple[int, ...]) -> bool:
 @pytest.mark.parametrize("kind", KINDS)
 # one dimension only; packets go over the same graph as flows
 @pytest.mark.parametrize(
-    "backend", [name for name in BACKENDS if name not in ("congestion_aware", "packet")]
+    "backend", [name for name in BACKENDS if name not in ("congestion_aware", "packet", "flit")]
 )
 def test_the_forms_that_kernels_know_by_heart_are_those_of_their_tables(
     kind: CollectiveKind, algorithm: str, backend: str

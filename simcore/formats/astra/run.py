@@ -8,6 +8,7 @@ import numpy as np
 
 from simcore.engines.events.input import CustomCollectives, EngineInput, EngineOutput, ListGroup
 from simcore.errors import ConfigError
+from simcore.formats.astra import garnet
 from simcore.formats.astra.groups_file import read_groups
 from simcore.formats.astra.memory_file import read_remote_memory
 from simcore.formats.astra.network_file import read_network
@@ -17,7 +18,7 @@ from simcore.formats.astra.system_file import AstraSystem, CommandOptions, read_
 from simcore.formats.astra.traces.custom import check_custom, load_custom, runs_natively
 from simcore.formats.astra.traces.load import LoadedTraces, load_traces
 from simcore.formats.astra.traces.node_table import Machine
-from simcore.network import BACKENDS, NetworkDimension
+from simcore.network import BACKENDS, ExternalNetwork, NetworkDimension
 
 _KEYS = {
     "chunks": "preferred-dataset-splits",
@@ -63,7 +64,7 @@ def load_run(
     Args:
         files: The files.
         backend: A name of ``BACKENDS``; ``packet`` also takes the files of ASTRA-sim's packet
-            front-end.
+            front-end; ``garnet`` takes those of its Garnet front-end.
         options: Further options of ASTRA-sim's command line, without leading dashes.
         seed: Of the random numbers of a packet simulation.
 
@@ -87,7 +88,7 @@ def load_run(
     check_custom(custom, traces.programs, traces.groups, npus)
     _check_chunks(files, system, traces, custom)
     engine_input = EngineInput(
-        backend=backend,
+        backend="flit" if backend == garnet.GARNET else backend,
         dimensions=dimensions,
         options=system.options,
         programs=traces.programs,
@@ -96,7 +97,7 @@ def load_run(
         remote_memory=memory,
         custom=custom,
         record_nodes=command.whole_log or system.record_trace or system.memory_trace is not None,
-        network=make_network(files, dimensions, seed) if is_front_end(files, backend) else None,
+        network=_make_network(files, backend, dimensions, seed),
     )
     return AstraRun(
         files=files,
@@ -114,9 +115,20 @@ def _read_dimensions(
 ) -> tuple[NetworkDimension, ...]:
     if is_front_end(files, backend):
         return read_logical(files)
+    if backend == garnet.GARNET:
+        return garnet.read_dimensions(files.network, notes)
     if backend not in BACKENDS:
         raise BACKENDS.unknown(backend, at="--backend")
     return read_network(files.network, notes)
+
+
+def _make_network(
+    files: AstraFiles, backend: str, dimensions: tuple[NetworkDimension, ...], seed: int
+) -> ExternalNetwork | None:
+    """The network of a run that has files of its own for it."""
+    if backend == garnet.GARNET:
+        return garnet.make_network(files.network, dimensions)
+    return make_network(files, dimensions, seed) if is_front_end(files, backend) else None
 
 
 def _load_traces(

@@ -130,13 +130,13 @@ POINTER_ROWS = 9
 ) = range(13)  # fmt: skip
 """Columns of a packet: nodes, cycles at which it was made and its head left, routers passed, the
 dimension that it is in, with direction and half of the channels, the router that it goes to first
-(or ``NONE``), whether it counts, the free row after it, its flits, and the message that it is of."""
+(or ``NONE``), whether it counts, the free row after it, its flits, and the message it is of."""
 PACKET_WORDS = 13
 
 TO_NODE, TO_MAKE, LAST_FLITS, ON_WAY, FOLLOWS, ENDED_AT = range(6)
-"""Columns of a message: node that it goes to, packets that are yet to be made, flits of the last one,
-packets that have yet to arrive, the message behind it in its node's queue (or of those that have
-ended, or free), and the cycle in which it ended."""
+"""Columns of a message: node that it goes to, packets that are yet to be made, flits of the last
+one, packets that have yet to arrive, the message behind it in its node's queue (or of those that
+have ended, or free), and the cycle in which it ended."""
 MESSAGE_WORDS = 6
 
 (

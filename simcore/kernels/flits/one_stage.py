@@ -4,8 +4,8 @@ Each input offers one channel that can send, the first from its turn on; each ou
 input, the first from its turn on, whose head gets the lowest free channel behind the output. A turn
 moves on by one place whenever it was used.
 
-Source: N. Agarwal, T. Krishna, L.-S. Peh, N. Jha, "GARNET: A detailed on-chip network model inside a
-full-system simulator", ISPASS 2009; turns as in Garnet 2.0.
+Source: N. Agarwal, T. Krishna, L.-S. Peh, N. Jha, "GARNET: A detailed on-chip network model inside
+a full-system simulator", ISPASS 2009; turns as in Garnet 2.0.
 """
 
 from simcore.kernels.flits.allocation import past, steps

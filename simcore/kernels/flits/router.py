@@ -143,10 +143,10 @@ def _look(m: Ints, router: int, own: int, now: int) -> tuple[int, int]:
         if m[c + READY] > now:
             continue
         if state == ACTIVE:
-            if m[c + HELD] > 0 and m[output_row(m, router, m[c + CHANNEL]) + CREDITS] > 0:
-                if not m[SLOW_LINKS] or is_open(m, router, m[c + OUTPUT], now):
-                    m[m[AT_SENDER] + senders] = i
-                    senders += 1
+            has_slot = m[c + HELD] > 0 and m[output_row(m, router, m[c + CHANNEL]) + CREDITS] > 0
+            if has_slot and (not m[SLOW_LINKS] or is_open(m, router, m[c + OUTPUT], now)):
+                m[m[AT_SENDER] + senders] = i
+                senders += 1
             continue
         if state == ROUTING:
             if m[c + DUE] == NONE and is_free:

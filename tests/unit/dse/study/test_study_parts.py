@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import yaml
-from dse.report.picture import front_data
 
 import dse
 from dse.objectives import OBJECTIVES, Goals, Limit
