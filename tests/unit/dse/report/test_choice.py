@@ -30,7 +30,9 @@ BIG = "p2_llama3_405b_16k_h100.yaml"
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> dse.StudyResult:
     folder = tmp_path_factory.mktemp("study")
-    return dse.run_study("llm_gpt.yaml", trials=120, executor="serial", out=folder / "out")
+    return dse.run_study(
+        "llm_gpt.yaml", trials=120, settle=0, executor="serial", out=folder / "out"
+    )
 
 
 def test_each_recommended_design_says_what_it_waits_for(
@@ -177,7 +179,7 @@ def test_the_view_holds_the_baseline(result: dse.StudyResult) -> None:
 
 
 def test_colours_of_a_third_objective_spread_over_the_front() -> None:
-    result = dse.run_study("p4_dlrm_2p6t_h100.yaml", trials=60, executor="serial")
+    result = dse.run_study("p4_dlrm_2p6t_h100.yaml", trials=40, settle=0, executor="serial")
     data = front_data(result)
     assert data.front.color is not None
     assert (min(data.front.color), max(data.front.color)) == (0.0, 1.0)
