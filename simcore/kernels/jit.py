@@ -9,9 +9,8 @@ process.
 import pickle
 from collections.abc import Callable
 from importlib.util import source_hash
-from os import replace
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, cast
 
 import numba
@@ -22,6 +21,7 @@ from simcore.kernels.private_folder import is_whole, seal
 from simcore.kernels.sources import folder_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+_njit: Any = numba.njit  # its stub knows not all of its options
 
 
 def njit(**options: Any) -> Callable[[Function], Function]:
@@ -30,7 +30,7 @@ def njit(**options: Any) -> Callable[[Function], Function]:
     It makes no entry for C, which numba adds to every function: none is passed as a value, and it
     takes an eighth of the time of compilation.
     """
-    compiled_by_numba: Any = numba.njit(no_cfunc_wrapper=True, **options)
+    compiled_by_numba: Any = _njit(no_cfunc_wrapper=True, **options)
 
     def compiled(function: Function) -> Function:
         dispatcher: Any = compiled_by_numba(function)
@@ -61,7 +61,7 @@ class _SourceLocator(_Locator):  # type: ignore[misc]
         return cls(function, file) if Path(file).is_file() else None
 
     def ensure_cache_path(self) -> None:
-        self._folder.mkdir(mode=0o700, exist_ok=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def get_cache_path(self) -> str:
         return str(self._folder)
@@ -105,12 +105,12 @@ class _SealedFiles:
         return compiled if found == key else None
 
     def save(self, key: object, compiled: object) -> None:
-        with NamedTemporaryFile(dir=self._folder, suffix=".tmp", delete=False) as file:
-            file.write(_dumps((key, compiled)))
-            file.flush()
-            with open(file.name, "r+b") as written:
-                seal(written)
-        replace(file.name, self._path(key))
+        with TemporaryDirectory(dir=self._folder) as scratch:  # whole or not at all
+            fresh = Path(scratch) / "fresh"
+            fresh.write_bytes(_dumps((key, compiled)))
+            with fresh.open("r+b") as file:
+                seal(file)
+            fresh.replace(self._path(key))
 
     def flush(self) -> None:
         for path in self._folder.glob(f"{self._name}.*.nbc"):

@@ -1,4 +1,4 @@
-"""Where a kernel's compiled form lies: a folder named after the sources that it is made of.
+"""Folders of kernels in compiled form, each named after the sources that it is made of.
 
 A compiled kernel holds the code of the kernels that it calls, and the constants of the modules that
 it imports. So its name has a digest of its own file and of all kernels that this file imports, and

@@ -143,10 +143,12 @@ def test_an_interrupted_study_says_what_it_lacks_and_is_resumed(
     pd.testing.assert_frame_equal(comparable(whole), comparable(result))
 
 
-def test_a_study_that_goes_on_with_more_trials_is_the_longer_study(tmp_path: Path) -> None:
+def test_a_study_that_goes_on_with_more_trials_is_the_longer_study(
+    result: StudyResult, tmp_path: Path
+) -> None:
     run(study_of(trials=40), tmp_path)
     longer = run(study_of(), tmp_path, resume=True)
-    pd.testing.assert_frame_equal(comparable(longer), comparable(run(study_of())))
+    pd.testing.assert_frame_equal(comparable(longer), comparable(result))
     pd.testing.assert_frame_equal(dse.load_study(tmp_path).trials, longer.trials)
     again = run(study_of(promote=20), tmp_path, resume=True)
     judged = again.summary["fidelity"]["steps"][0]["judged"]

@@ -31,7 +31,7 @@ SERVED = "serve_llama3_70b.yaml"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("study") / "out"
-    dse.run_study("llm_gpt.yaml", trials=24, executor="serial", out=out)
+    dse.run_study("llm_gpt.yaml", trials=24, settle=0, executor="serial", out=out)
     return out
 
 
@@ -54,7 +54,7 @@ def test_the_parts_of_the_time_sum_to_it_to_the_nanosecond(found: Explanation) -
 
 
 def test_they_do_where_no_node_is_recorded() -> None:
-    result = dse.run_study(MEETING, trials=12, executor="serial")
+    result = dse.run_study(MEETING, trials=8, settle=0, executor="serial")
     row = result.rows[result.front[0]]
     study = result.study.judged_at(row.evaluation.fidelity)
     (account,) = build_evaluator(study.evaluator_input).attributions(row.design)

@@ -2,6 +2,7 @@
 
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -19,12 +20,14 @@ from dse.space import Design
 from simcore import RunTemplate, simulate_run
 
 STUDY = "p4_dlrm_2p6t_h100.yaml"
+FEW: dict[str, Any] = {"settle": 0, "promote": 4, "controls": 1}
+"""Designs that are judged again: the baseline is at every level."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("study") / "out"
-    dse.run_study(STUDY, trials=16, settle=0, executor="serial", out=out)
+    dse.run_study(STUDY, trials=16, **FEW, executor="serial", out=out)
     return out
 
 
@@ -43,10 +46,10 @@ def test_it_is_the_simulated_run_of_the_file(result: dse.StudyResult) -> None:
 def test_it_is_the_same_with_workers_and_after_a_stop(
     result: dse.StudyResult, tmp_path: Path
 ) -> None:
-    local = dse.run_study(STUDY, trials=16, settle=0, executor="local", workers=2)
-    dse.run_study(STUDY, trials=6, settle=0, executor="serial", out=tmp_path / "part")
+    local = dse.run_study(STUDY, trials=16, **FEW, executor="local", workers=2)
+    dse.run_study(STUDY, trials=6, **FEW, executor="serial", out=tmp_path / "part")
     rest = dse.run_study(
-        STUDY, trials=16, settle=0, executor="serial", out=tmp_path / "part", resume=True
+        STUDY, trials=16, **FEW, executor="serial", out=tmp_path / "part", resume=True
     )
     expected = dict(result.summary["baseline"])
     assert dict(local.summary["baseline"]) == expected
