@@ -1,6 +1,7 @@
 """Results show themselves: a study's best rows and its picture, an iteration's parts."""
 
 import re
+from pathlib import Path
 
 import pytest
 from small_study import searched
@@ -47,7 +48,7 @@ def test_runs_and_services_are_found_by_name_and_show_parts_that_sum_to_the_whol
     html = simcore.simulate_run(run)._repr_html_()
     shares = [float(share) for share in re.findall(r"<td>([\d.]+)%</td>", html)]
     assert sum(shares) == pytest.approx(100, abs=0.5)
-    assert simcore.load_service("llama3_70b_16_h100_pools").prompt > 0
+    assert simcore.load_service(Path("llama3_70b_16_h100_pools")).prompt > 0
     with pytest.raises(ConfigError, match=f"did you mean '{RUN}'"):
         simcore.load_run("t5_11b_1024_tpu_v")
     with pytest.raises(ConfigError, match="no_such"):
