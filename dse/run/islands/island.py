@@ -21,7 +21,7 @@ from dse.study.compile import Study
 from dse.study.trials import Trial
 
 AT_ONCE = 16
-"""Designs that an island proposes at once: a lesson of `design`, between which nothing is learned."""
+"""Designs that an island proposes at once: a lesson of `design`, which learns nothing between."""
 
 
 def island_seed(seed: int, island: int) -> int:
