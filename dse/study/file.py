@@ -63,9 +63,8 @@ class SearchFile(Schema):
         window: Proposal i knows the results of proposals 0 to i - window, whatever the number of
             workers, so that the same seed gives the same study.
         islands: Searches that propose and evaluate side by side, each on a worker: they hear of
-            each other after every *window* proposals of each, which are made at once. What a study
-            finds depends on their number, never on that of the workers; 1: one search proposes,
-            workers evaluate.
+            each other after every *window* proposals of each. What a study finds depends on their
+            number, never on that of the workers; 1: one search proposes, workers evaluate.
         variations: How many variations of a repeated design are tried for a new one, before the
             repeat counts as a proposal.
         screening: Whether designs are left out whose bounds show that they exceed a limit or are

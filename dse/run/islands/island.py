@@ -1,4 +1,4 @@
-"""One island: a search of its own, which proposes a round at a time and hears of others between."""
+"""One island: a search of its own, which proposes some designs at once and hears of others."""
 
 import pickle
 import sys
@@ -20,6 +20,9 @@ from dse.store.rows import row_of
 from dse.study.compile import Study
 from dse.study.trials import Trial
 
+AT_ONCE = 16
+"""Designs that an island proposes at once: a lesson of `design`, which learns nothing between."""
+
 
 def island_seed(seed: int, island: int) -> int:
     """Seed of an island's sampler: the child of the study's with that number."""
@@ -36,7 +39,7 @@ def heard_before(turn: int) -> int:
 
 
 class Island:
-    """A search whose rounds each know all of its own before, and of others all but the latest.
+    """A search whose proposals know its own, but for the latest few, and the older ones of others.
 
     What it proposes depends on the study, its number, and the news and outcomes that it was told.
     """
@@ -59,7 +62,7 @@ class Island:
             proposer.enqueue(design)
         budget = Budget(
             trials=sys.maxsize,
-            window=rounds.length,
+            window=min(rounds.length, AT_ONCE),
             in_rounds=True,
             variations=study.file.search.variations,
         )
