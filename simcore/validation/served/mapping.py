@@ -178,8 +178,9 @@ class ServedRuns:
         message_bytes = None if puts else 2.0 * rows * model.hidden
         platform = self._platform_of(row, shape.tp * replicas, message_bytes)
         formats = _formats(row, model, platform.npu, stack_of(row).narrow_cache)
-        guesses = load.step == "decode" and stack_of(row).speculates(row)
-        told = checkpoint_of(row.text("model"))
+        guesses = stack_of(row).speculation(row) if load.step == "decode" else None
+        if guesses:
+            guesses = guesses.model_copy(update={"model": _module_of(model)})
         if model.experts and shape.replicas > 1 and shape.tp > 1:
             raise UnsupportedRow("experts with attention both split and copied are not modelled")
         return Run.build(
@@ -189,7 +190,7 @@ class ServedRuns:
                 sequence=load.keys,
                 global_batch=each * replicas,
                 chunk=load.chunk(replicas),
-                speculation=told.speculation if guesses else None,
+                speculation=guesses,
                 formats=formats,
                 dispatch_format=_sent(formats) if puts else None,
             ),
@@ -239,6 +240,15 @@ def _with_spares(model: Model, ep: int) -> Model:
         return model
     filled = experts.model_copy(update={"count": ep * ceil(experts.count / ep)})
     return model.model_copy(update={"experts": filled})
+
+
+def _module_of(model: Model) -> Model:
+    """The module of *model* that guesses: one more of its last layers, and its own head.
+
+    Source: DeepSeek-AI, "DeepSeek-V3 Technical Report", arXiv:2412.19437, section 2.2.
+    """
+    experts = model.experts and model.experts.model_copy(update={"first_layer": 0, "every": 1})
+    return model.model_copy(update={"layers": 1, "experts": experts})
 
 
 def _sent(formats: ServingFormats) -> Precision | None:

@@ -147,10 +147,11 @@ class ServedPredictor:
             return self._step_s(row, pool.shape, load)
 
         pools = self._pools_of.ways(row, writes, readers * reads.npus if told else 0)
-        decode_s, pool = min(
-            ((tpot_s(pool, sequences), pool) for pool in pools), key=lambda each: each[0]
+        decode_s, pool, answered = min(
+            ((tpot_s(pool, most), pool, float(most)) for pool, most in _held(row, pools)),
+            key=lambda each: each[0],
         )
-        answered, rate = float(sequences), readers * self._prompts_per_s(row, reads)
+        rate = readers * self._prompts_per_s(row, reads)
         if row.count("prefill_num_workers"):
             fewest = 1.0
             while rate * answer * decode_s < answered and answered > _CLOSE * fewest:
@@ -205,6 +206,15 @@ class ServedPredictor:
         if key not in self._known:
             self._known[key] = self._simulator.simulate(run).iteration_time_s
         return stack_of(row).step_s(run, self._known[key])
+
+
+def _held(row: MeasuredRow, pools: tuple[Pool, ...]) -> list[tuple[Pool, int]]:
+    """Pools with the requests that each works on at once: all, or as many as its engine takes."""
+    sequences, each = _needed(row, "concurrency"), row.count("decode_max_batch")
+    return [
+        (pool, min(sequences, each * pool.shape.replicas * pool.count) if each else sequences)
+        for pool in pools
+    ]
 
 
 def _instances(row: MeasuredRow, shape: Shape) -> int:
