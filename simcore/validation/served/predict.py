@@ -14,6 +14,7 @@ from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.mapping import MEAN_LENGTH, Load, ServedRuns, Shape
 from simcore.validation.served.models import served_model
 from simcore.validation.served.pools import Pool, Pools
+from simcore.validation.served.recipes import load_tests
 from simcore.validation.served.stack import stack_of
 from simcore.validation.served.steps import between
 
@@ -51,13 +52,13 @@ class ServedPrediction:
 
 
 def predict_serving(path: Path) -> Iterator[ServedPrediction]:
-    """One prediction per row of the table *path*; equal steps are simulated once.
+    """One prediction per row of the table *path*, completed by recipes; equal steps count once.
 
     Raises:
         ConfigError: The table cannot be read.
     """
     predictor = ServedPredictor()
-    for row in MeasuredRow.all_of(path):
+    for row in load_tests(path):
         found = predictor.predict(row)
         yield replace(found, band=served_band(row)) if found.status == "ok" else found
 
