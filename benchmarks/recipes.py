@@ -3,11 +3,12 @@
     python benchmarks/recipes.py CLONE [--until 2026-06-01]
 
 CLONE is a clone, with its history, of SemiAnalysisAI/InferenceX (Apache-2.0). All versions of its
-table of configurations are read; of each pool of accelerators that read and of each that answer it
-tells workers, degrees, whether attention is copied, and whether tokens are guessed. The name of a
-recipe adds how many tokens are guessed (``mtp3``) and how many sequences each copy of attention
-takes (``batch64``); a name that begins with ``c64`` counts the requests of each worker that
-answers, as the recipes themselves do (NVIDIA/srt-slurm, Apache-2.0). No measured time is read.
+table of configurations are read. Of two pools it tells workers, degrees, whether attention is
+copied, and whether tokens are guessed; the name of a recipe adds how many (``mtp3``) and how many
+sequences each copy of attention takes (``batch64``), and one that begins with ``c64`` counts the
+requests of each worker that answers, as the recipes themselves do (NVIDIA/srt-slurm, Apache-2.0).
+One pool is kept where a recipe of its model guesses: its launch scripts ask TensorRT-LLM for three
+tokens, or one with copies of attention, and SGLang for two. No measured time is read.
 """
 
 import argparse
@@ -21,17 +22,27 @@ from typing import Any
 import yaml
 
 TABLES = (".github/configs/nvidia-master.yaml", "configs/nvidia-master.yaml")
-ENGINES = {"dynamo-trt": "trtllm", "dynamo-sglang": "sglang", "dynamo-vllm": "vllm"}
+ENGINES = {"trt": "trtllm", "sglang": "sglang", "vllm": "vllm"}
+"""Engines by the publisher's names, without that of the front end of pools."""
 MODELS = {
     **dict.fromkeys(("dsr1", "dsr1-fp8", "DeepSeek-R1-0528"), "deepseek_v3"),
     **{"gptoss": "gpt_oss_120b", "glm5": "glm5", "kimik2.5": "kimi_k2"},
 }
 """Models by the publisher's prefix; others have no file in configs/models."""
 COLUMNS = (
-    *("backend", "backend_version", "model", "system", "precision", "input_len", "output_len"),
+    *(
+        "mode",
+        "backend",
+        "backend_version",
+        "model",
+        "system",
+        "precision",
+        "input_len",
+        "output_len",
+    ),
     *("prefill_num_workers", "prefill_npus", "prefill_attention_dp_size", "prefill_moe_ep_size"),
     *("decode_num_workers", "decode_npus", "decode_attention_dp_size", "decode_moe_ep_size"),
-    *("speculation", "decode_max_batch"),
+    *("npus", "attention_dp", "moe_ep", "speculation", "decode_max_batch"),
 )
 Table = dict[str, Any]
 
@@ -61,10 +72,29 @@ def pool(told: Table) -> tuple[Any, ...]:
 
 
 def recipe(head: Table, lengths: Table, told: Table) -> tuple[tuple[Any, ...], list[int]] | None:
-    """Cells of ``COLUMNS``, and the concurrencies; None: not of two pools, or of another model."""
-    known = head.get("model-prefix") in MODELS and head["framework"] in ENGINES
-    if not (known and head.get("disagg")):
+    """Cells of ``COLUMNS``, and the concurrencies; None: of a model that no file describes."""
+    engine = ENGINES.get(head["framework"].removeprefix("dynamo-"))
+    if head.get("model-prefix") not in MODELS or engine is None:
         return None
+    found = two_pools(told) if head.get("disagg") else one_pool(told, engine)
+    if found is None:
+        return None
+    cells, together = found
+    release = re.sub(r"^v", "", head["image"].split(":")[-1])
+    of_head = (
+        "disagg" if head.get("disagg") else "agg",
+        engine,
+        re.sub(r"[-.](cu\d+|runtime|gb.00).*$", "", release),
+        MODELS[head["model-prefix"]],
+        re.split("-", head["runner"])[0],
+        head["precision"],
+        *(int(lengths[key]) for key in ("isl", "osl")),
+    )
+    return (*of_head, *cells), together
+
+
+def two_pools(told: Table) -> tuple[tuple[Any, ...], list[int]] | None:
+    """Cells from the workers of pools on; None: some are not told."""
     reads, writes = told["prefill"], told["decode"]
     lines = [str(x) for one in (reads, writes) for x in one.get("additional-settings") or []]
     settings = dict(line.split("=", 1) for line in lines if "=" in line)
@@ -80,20 +110,19 @@ def recipe(head: Table, lengths: Table, told: Table) -> tuple[tuple[Any, ...], l
     together = together if isinstance(together, list) else [together]
     if re.match(r"c\d+_", name):
         together = [number * writes["num-worker"] for number in together]
-    release = re.sub(r"^v", "", head["image"].split(":")[-1])
-    cells = (
-        ENGINES[head["framework"]],
-        re.sub(r"[-.](cu\d+|runtime|gb.00).*$", "", release),
-        MODELS[head["model-prefix"]],
-        re.split("-", head["runner"])[0],
-        head["precision"],
-        *(int(lengths[key]) for key in ("isl", "osl")),
-        *pool(reads),
-        *pool(writes),
-        guesses,
-        most,
-    )
-    return cells, together
+    return (*pool(reads), *pool(writes), "", "", "", guesses, most), together
+
+
+def one_pool(told: Table, engine: str) -> tuple[tuple[Any, ...], list[int]]:
+    """Likewise of a pool that reads and answers."""
+    _, npus, copies, ep = pool({"num-worker": 1, "ep": 1, "dp-attn": False, **told})
+    tokens = 2 if engine == "sglang" else 1 if copies > 1 else 3
+    guesses = tokens if told.get("spec-decoding", "none") == "mtp" else "no"
+    together = told.get("conc-list")
+    if together is None:
+        doubled = (told["conc-start"] * 2**power for power in range(32))
+        together = [number for number in doubled if number <= told["conc-end"]]
+    return (*[""] * 8, npus, copies, ep, guesses, ""), together
 
 
 def recipes(clone: Path, until: str) -> dict[tuple[Any, ...], set[int]]:
@@ -107,7 +136,9 @@ def recipes(clone: Path, until: str) -> dict[tuple[Any, ...], set[int]]:
                 for told in lengths.get("search-space") or ():
                     if one := recipe(head, lengths, told):
                         found[one[0]].update(map(int, one[1]))
-    return found
+    model, guesses = COLUMNS.index("model"), COLUMNS.index("speculation")
+    guess = {cells[model] for cells in found if cells[0] == "agg" and cells[guesses] != "no"}
+    return {cells: found[cells] for cells in found if cells[0] == "disagg" or cells[model] in guess}
 
 
 def main() -> None:

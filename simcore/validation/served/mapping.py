@@ -200,7 +200,9 @@ class ServedRuns:
                 dp=replicas,
                 etp=etp,
                 ep=ep,
-                dispatch_group=platform.dimensions[0].npus if puts and len(platform.dimensions) == 1 else None,
+                dispatch_group=platform.dimensions[0].npus
+                if puts and len(platform.dimensions) == 1
+                else None,
                 micro_batch=each,
                 schedule="forward",
             ),

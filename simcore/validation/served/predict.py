@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
 from pathlib import Path
+from statistics import geometric_mean
 
 from simcore.errors import SimcoreError
 from simcore.simulation import Simulator
@@ -14,7 +15,7 @@ from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.mapping import MEAN_LENGTH, Load, ServedRuns, Shape
 from simcore.validation.served.models import served_model
 from simcore.validation.served.pools import Pool, Pools
-from simcore.validation.served.recipes import load_tests
+from simcore.validation.served.recipes import either, load_tests
 from simcore.validation.served.stack import stack_of
 from simcore.validation.served.steps import between
 
@@ -72,18 +73,24 @@ class ServedPredictor:
         self._known: dict[str, float] = {}
 
     def predict(self, row: MeasuredRow) -> ServedPrediction:
-        """Prediction of *row*; never raises for what a row holds."""
+        """Prediction of *row*; never raises for what a row holds.
+
+        Where it is one of several tests that its columns do not tell apart, the geometric mean.
+        """
         try:
-            ttft_s, tpot_s, npus = (
-                self._two_pools(row) if self._pools_of.apart(row) else self._one_pool(row)
-            )
+            found = [self._times(each) for each in either(row)]
         except SimcoreError as error:
             return ServedPrediction(id=row.id, status="unsupported", reason=str(error))
-        answer = _lengths(row)[1]
+        ttft_s, tpot_s = (geometric_mean(times) for times in list(zip(*found, strict=True))[:2])
+        answer, npus = _lengths(row)[1], found[0][2]
         rate = _needed(row, "concurrency") * answer / (ttft_s + answer * tpot_s) / npus
         return ServedPrediction(
             id=row.id, status="ok", ttft_s=ttft_s, tpot_s=tpot_s, tokens_per_s_per_npu=rate
         )
+
+    def _times(self, row: MeasuredRow) -> tuple[float, float, int]:
+        """Times to the first token and per token, and NPUs."""
+        return self._two_pools(row) if self._pools_of.apart(row) else self._one_pool(row)
 
     def _one_pool(self, row: MeasuredRow) -> tuple[float, float, int]:
         """Steps of decoding, in some of which the prompts of others are read beside.

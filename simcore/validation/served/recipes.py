@@ -1,4 +1,4 @@
-"""Published recipes of load tests: what a table of results leaves out of its pools."""
+"""Published recipes of load tests: what a table of their results leaves out."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -9,14 +9,18 @@ from pathlib import Path
 from simcore.errors import SimcoreError
 from simcore.files.resources import shipped_folder
 from simcore.validation.rows import MeasuredRow
+from simcore.validation.served.mapping import Shape
 from simcore.validation.served.models import served_model
 
 FOLDER = "recipes"
 """Of ``configs``: tables with the columns of load tests, and the NPUs of a worker."""
 
+OR = " or "
+"""Between contents of ``speculation`` that recipes tell of tests that agree in all columns."""
+
 POOLS = ("prefill", "decode")
-_UNTOLD = ("speculation", "decode_max_batch", "prefill_num_workers", "decode_num_workers")
-_SAME = ("backend", "model", "system", "precision", "input_len", "output_len")
+_UNTOLD = ("decode_max_batch", "prefill_num_workers", "decode_num_workers")
+_SAME = ("mode", "backend", "model", "system", "precision", "input_len", "output_len")
 
 
 def load_tests(path: Path) -> Iterator[MeasuredRow]:
@@ -29,29 +33,34 @@ def load_tests(path: Path) -> Iterator[MeasuredRow]:
 
 
 def completed(row: MeasuredRow) -> MeasuredRow:
-    """*row* with what it leaves out of its two pools, where a recipe tells it.
+    """*row* with what it leaves out, where a recipe tells it.
 
-    Recipes agree with a row in engine, release, model, accelerator, format, lengths, requests at
-    once, NPUs of a worker and whatever else it tells. Where several do, only that is taken in which
-    they are one: tests with and without guesses that agree in all columns stay untold.
+    Recipes agree with a row in pools, engine, release, model, accelerator, format, lengths,
+    requests at once, NPUs of a worker and whatever else it tells. Where several do, only that is
+    taken in which
+    they are one, and the contents of ``speculation`` stand side by side: tests with and without
+    guesses that agree in all columns are told apart by nobody. Rows that tell the workers of their
+    pools are whole: where they tell no guesses, there are none.
     """
-    if row.text("mode") != "disagg":
-        return row
     try:
         found = [each for each in _recipes().get(_place(row), ()) if _fits(each, row)]
     except SimcoreError:
         return row  # the prediction says what is wrong with it
+    if not found:
+        return row
     told = [_cells(each, row) for each in found]
-    same = {
-        name: text
-        for name, text in (told[0].items() if told else ())
-        if _is_in_all(name, text, told)
-    }
-    return replace(row, cells={**row.cells, **same}) if same else row
+    same = {name: text for name, text in told[0].items() if all(text == t.get(name) for t in told)}
+    if not (row.text("speculation") or row.text("prefill_num_workers")):
+        same["speculation"] = OR.join(sorted({each.text("speculation") for each in found}))
+    return replace(row, cells={**row.cells, **same})
 
 
-def _is_in_all(name: str, text: str, told: list[dict[str, str]]) -> bool:
-    return all(cells.get(name) == text for cells in told)
+def either(row: MeasuredRow) -> list[MeasuredRow]:
+    """Tests that *row* may be: one for each content of ``speculation``."""
+    told = row.text("speculation")
+    if OR not in told:
+        return [row]
+    return [replace(row, cells={**row.cells, "speculation": one}) for one in told.split(OR)]
 
 
 def _cells(recipe: MeasuredRow, row: MeasuredRow) -> dict[str, str]:
@@ -61,7 +70,7 @@ def _cells(recipe: MeasuredRow, row: MeasuredRow) -> dict[str, str]:
     experts are spread.
     """
     added = {name: recipe.text(name) for name in _UNTOLD if not row.text(name)}
-    if row.text("prefill_num_workers"):
+    if row.text("mode") != "disagg" or row.text("prefill_num_workers"):
         return added
     for pool in POOLS:
         npus, copies, ep = (
@@ -78,14 +87,24 @@ def _fits(recipe: MeasuredRow, row: MeasuredRow) -> bool:
     told, guesses = row.text("speculation"), recipe.text("speculation") != "no"
     return (
         str(row.count("concurrency")) in recipe.text("concurrencies").split()
-        and row.text("backend_version") in ("", recipe.text("backend_version"))
+        and row.text("backend_version") == recipe.text("backend_version")
         and (not told or guesses == (told not in ("no", "0")))
-        and all(_npus(row, pool) == recipe.count(f"{pool}_npus") for pool in POOLS)
-        and all(
-            row.text(f"{pool}_num_workers") in ("", recipe.text(f"{pool}_num_workers"))
-            for pool in POOLS
-        )
+        and (_fits_two(recipe, row) if row.text("mode") == "disagg" else _fits_one(recipe, row))
     )
+
+
+def _fits_two(recipe: MeasuredRow, row: MeasuredRow) -> bool:
+    return all(
+        _npus(row, pool) == recipe.count(f"{pool}_npus")
+        and row.text(f"{pool}_num_workers") in ("", recipe.text(f"{pool}_num_workers"))
+        for pool in POOLS
+    )
+
+
+def _fits_one(recipe: MeasuredRow, row: MeasuredRow) -> bool:
+    shape = Shape.of(row, served_model(row.text("model")))
+    degrees = (shape.npus, shape.replicas, shape.ep)
+    return degrees == tuple(recipe.count(name) for name in ("npus", "attention_dp", "moe_ep"))
 
 
 def _npus(row: MeasuredRow, pool: str) -> int:
