@@ -13,7 +13,7 @@ from simcore.validation.served.mapping import Shape
 from simcore.validation.served.models import served_model
 
 FOLDER = "recipes"
-"""Of ``configs``: tables with the columns of load tests, and the NPUs of a worker."""
+"""Folder of ``configs`` whose tables have the columns of load tests, and the NPUs of a worker."""
 
 OR = " or "
 """Between contents of ``speculation`` that recipes tell of tests that agree in all columns."""
@@ -64,7 +64,7 @@ def either(row: MeasuredRow) -> list[MeasuredRow]:
 
 
 def _cells(recipe: MeasuredRow, row: MeasuredRow) -> dict[str, str]:
-    """What *recipe* adds to *row*: cells that are empty, and the shapes of pools.
+    """Cells that *recipe* adds to *row*: those that are empty, and the shapes of pools.
 
     Tables without workers tell neither whether attention is copied nor, of pools that answer, how
     experts are spread.

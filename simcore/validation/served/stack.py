@@ -92,7 +92,7 @@ class ServingStack(Schema):
         return cls.from_file_data(read_table(path), at=str(path))
 
     def speculation(self, row: MeasuredRow) -> Speculation | None:
-        """What steps of answering guess, where a module for that comes with the model.
+        """Guesses of steps of answering, where a module for that comes with the model.
 
         The column ``speculation`` tells ``yes``, ``no`` or how many tokens; empty: as the stack
         does.
