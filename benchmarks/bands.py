@@ -40,6 +40,7 @@ from simcore.validation.report import training_s
 from simcore.validation.rows import MeasuredRow
 from simcore.validation.score import Compared, compare
 from simcore.validation.served.predict import ServedPredictor
+from simcore.validation.served.recipes import load_tests
 from simcore.validation.training import TrainingPredictor
 
 LEAST = 20
@@ -116,7 +117,7 @@ def training_runs(llm: Path) -> list[tuple[Compared, Run]]:
 def served_tests(serving: Path) -> Iterator[tuple[Group, SourceRun]]:
     """Predicted load tests with a measured time per output token, and their places."""
     predictor = ServedPredictor()
-    for row in MeasuredRow.all_of(serving):
+    for row in load_tests(serving):
         measured_ms, found = row.number("tpot_ms"), predictor.predict(row)
         if measured_ms and found.tpot_s:
             group = served_group(row, log(measured_ms * 1e-3 / found.tpot_s))

@@ -13,6 +13,7 @@ from simcore.validation.bands.training import ASSUMED, MANY_ROWS, UNFITTED, Evid
 from simcore.validation.rows import MeasuredRow
 from simcore.validation.served.checkpoints import checkpoint_of
 from simcore.validation.served.models import served_model
+from simcore.validation.served.recipes import OR
 from simcore.workload.kinds import InferenceWorkload
 
 FEW, MANY = 2.0, 16.0
@@ -67,13 +68,15 @@ def served_levels(row: MeasuredRow) -> tuple[str, ...]:
 def kind_of_test(row: MeasuredRow) -> str:
     """Kind of the model of a load test, and whether it may guess tokens without telling so.
 
-    A module that guesses comes with the checkpoint, and neither its column nor the number of
-    workers of pools, which whole descriptions hold, is told: tests of either sort stand side by
-    side, up to 1.85 times apart.
+    A module that guesses comes with the checkpoint, and neither the row nor a recipe tells whether
+    it does: tests of either sort stand side by side, up to 1.85 times apart. A row that tells the
+    workers of its pools is a whole description.
     """
     kind = kind_of_model(served_model(row.text("model")))
     told = row.text("speculation") or row.count("prefill_num_workers")
-    if told or checkpoint_of(row.text("model")).speculation is None:
+    if (told and OR not in row.text("speculation")) or checkpoint_of(
+        row.text("model")
+    ).speculation is None:
         return kind
     return f"{kind}, guesses untold"
 

@@ -18,6 +18,7 @@ from simcore.validation.served.models import served_model
 from simcore.validation.served.stack import ServingStack, stack_of
 from simcore.validation.served.systems import served_as
 from simcore.workload import Model, ParallelPlan
+from simcore.workload.kinds.inference import Speculation
 from simcore.workload.kinds.inference.formats import ServingFormats
 from simcore.workload.kinds.inference.share import PromptChunk
 from simcore.workload.kinds.inference.workload import InferenceWorkload
@@ -164,6 +165,9 @@ class ServedRuns:
     def run(self, row: MeasuredRow, shape: Shape, load: Load) -> Run:
         """One step of the row's engine on an instance of *shape* with so much to do.
 
+        Tokens that leave a node travel once for each expert, as low-latency kernels over RDMA send
+        them (DeepEP, github.com/deepseek-ai/DeepEP, MIT); within one, once for each NPU.
+
         Raises:
             UnsupportedRow: The row asks for something that is not modelled.
             ConfigError: It breaks a rule of runs.
@@ -178,8 +182,6 @@ class ServedRuns:
         message_bytes = None if puts else 2.0 * rows * model.hidden
         platform = self._platform_of(row, shape.tp * replicas, message_bytes)
         formats = _formats(row, model, platform.npu, stack_of(row).narrow_cache)
-        guesses = load.step == "decode" and stack_of(row).speculates(row)
-        told = checkpoint_of(row.text("model"))
         if model.experts and shape.replicas > 1 and shape.tp > 1:
             raise UnsupportedRow("experts with attention both split and copied are not modelled")
         return Run.build(
@@ -189,7 +191,7 @@ class ServedRuns:
                 sequence=load.keys,
                 global_batch=each * replicas,
                 chunk=load.chunk(replicas),
-                speculation=told.speculation if guesses else None,
+                speculation=_guesses(row, model) if load.step == "decode" else None,
                 formats=formats,
                 dispatch_format=_sent(formats) if puts else None,
             ),
@@ -199,7 +201,9 @@ class ServedRuns:
                 dp=replicas,
                 etp=etp,
                 ep=ep,
-                dispatch_group=platform.dimensions[0].npus if puts else None,
+                dispatch_group=platform.dimensions[0].npus
+                if puts and len(platform.dimensions) == 1
+                else None,
                 micro_batch=each,
                 schedule="forward",
             ),
@@ -239,6 +243,21 @@ def _with_spares(model: Model, ep: int) -> Model:
         return model
     filled = experts.model_copy(update={"count": ep * ceil(experts.count / ep)})
     return model.model_copy(update={"experts": filled})
+
+
+def _guesses(row: MeasuredRow, model: Model) -> Speculation | None:
+    """Guesses of steps of answering, by the module of *model*; None: there are none."""
+    told = stack_of(row).speculation(row)
+    return told and told.model_copy(update={"model": _module_of(model)})
+
+
+def _module_of(model: Model) -> Model:
+    """The module of *model* that guesses: one more of its last layers, and its own head.
+
+    Source: DeepSeek-AI, "DeepSeek-V3 Technical Report", arXiv:2412.19437, section 2.2.
+    """
+    experts = model.experts and model.experts.model_copy(update={"first_layer": 0, "every": 1})
+    return model.model_copy(update={"layers": 1, "experts": experts})
 
 
 def _sent(formats: ServingFormats) -> Precision | None:

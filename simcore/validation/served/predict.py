@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
 from pathlib import Path
+from statistics import geometric_mean
 
 from simcore.errors import SimcoreError
 from simcore.simulation import Simulator
@@ -14,6 +15,7 @@ from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.mapping import MEAN_LENGTH, Load, ServedRuns, Shape
 from simcore.validation.served.models import served_model
 from simcore.validation.served.pools import Pool, Pools
+from simcore.validation.served.recipes import either, load_tests
 from simcore.validation.served.stack import stack_of
 from simcore.validation.served.steps import between
 
@@ -51,13 +53,13 @@ class ServedPrediction:
 
 
 def predict_serving(path: Path) -> Iterator[ServedPrediction]:
-    """One prediction per row of the table *path*; equal steps are simulated once.
+    """One prediction per row of the table *path*, completed by recipes; equal steps count once.
 
     Raises:
         ConfigError: The table cannot be read.
     """
     predictor = ServedPredictor()
-    for row in MeasuredRow.all_of(path):
+    for row in load_tests(path):
         found = predictor.predict(row)
         yield replace(found, band=served_band(row)) if found.status == "ok" else found
 
@@ -71,18 +73,24 @@ class ServedPredictor:
         self._known: dict[str, float] = {}
 
     def predict(self, row: MeasuredRow) -> ServedPrediction:
-        """Prediction of *row*; never raises for what a row holds."""
+        """Prediction of *row*; never raises for what a row holds.
+
+        Where it is one of several tests that its columns do not tell apart, the geometric mean.
+        """
         try:
-            ttft_s, tpot_s, npus = (
-                self._two_pools(row) if self._pools_of.apart(row) else self._one_pool(row)
-            )
+            found = [self._times(each) for each in either(row)]
         except SimcoreError as error:
             return ServedPrediction(id=row.id, status="unsupported", reason=str(error))
-        answer = _lengths(row)[1]
+        ttft_s, tpot_s = (geometric_mean(times) for times in list(zip(*found, strict=True))[:2])
+        answer, npus = _lengths(row)[1], found[0][2]
         rate = _needed(row, "concurrency") * answer / (ttft_s + answer * tpot_s) / npus
         return ServedPrediction(
             id=row.id, status="ok", ttft_s=ttft_s, tpot_s=tpot_s, tokens_per_s_per_npu=rate
         )
+
+    def _times(self, row: MeasuredRow) -> tuple[float, float, int]:
+        """Times to the first token and per token, and NPUs."""
+        return self._two_pools(row) if self._pools_of.apart(row) else self._one_pool(row)
 
     def _one_pool(self, row: MeasuredRow) -> tuple[float, float, int]:
         """Steps of decoding, in some of which the prompts of others are read beside.
@@ -147,10 +155,11 @@ class ServedPredictor:
             return self._step_s(row, pool.shape, load)
 
         pools = self._pools_of.ways(row, writes, readers * reads.npus if told else 0)
-        decode_s, pool = min(
-            ((tpot_s(pool, sequences), pool) for pool in pools), key=lambda each: each[0]
+        decode_s, pool, answered = min(
+            ((tpot_s(pool, most), pool, float(most)) for pool, most in _held(row, pools)),
+            key=lambda each: each[0],
         )
-        answered, rate = float(sequences), readers * self._prompts_per_s(row, reads)
+        rate = readers * self._prompts_per_s(row, reads)
         if row.count("prefill_num_workers"):
             fewest = 1.0
             while rate * answer * decode_s < answered and answered > _CLOSE * fewest:
@@ -205,6 +214,15 @@ class ServedPredictor:
         if key not in self._known:
             self._known[key] = self._simulator.simulate(run).iteration_time_s
         return stack_of(row).step_s(run, self._known[key])
+
+
+def _held(row: MeasuredRow, pools: tuple[Pool, ...]) -> list[tuple[Pool, int]]:
+    """Pools with the requests that each works on at once: all, or as many as its engine takes."""
+    sequences, each = _needed(row, "concurrency"), row.count("decode_max_batch")
+    return [
+        (pool, min(sequences, each * pool.shape.replicas * pool.count) if each else sequences)
+        for pool in pools
+    ]
 
 
 def _instances(row: MeasuredRow, shape: Shape) -> int:

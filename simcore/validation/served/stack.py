@@ -13,12 +13,17 @@ from simcore.memory.footprint import footprint
 from simcore.schema import Schema, Seconds
 from simcore.units import format_memory
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
+from simcore.validation.served.checkpoints import checkpoint_of
 from simcore.validation.served.engine import LONGEST_S
+from simcore.workload.kinds.inference import Speculation
 from simcore.workload.kinds.inference.workload import InferenceWorkload
 
 GIBI = 2**30 / 1e9
 """Bytes of a GB of memory over those of a GB of a data sheet: memories hold powers of two, and a
 board of 80 GB has 80 GiB."""
+
+MOST_GUESSES = 16
+"""Tokens that a step may guess."""
 
 _KIND = "serving_stacks"
 
@@ -86,16 +91,22 @@ class ServingStack(Schema):
         path = find_config(_KIND, name, at="stack")
         return cls.from_file_data(read_table(path), at=str(path))
 
-    def speculates(self, row: MeasuredRow) -> bool:
-        """True if steps of answering guess tokens where a module for that comes with the model.
+    def speculation(self, row: MeasuredRow) -> Speculation | None:
+        """Guesses of steps of answering, where a module for that comes with the model.
+
+        The column ``speculation`` tells ``yes``, ``no`` or how many tokens; empty: as the stack
+        does.
 
         Raises:
-            UnsupportedRow: Its column ``speculation`` is neither empty, ``yes`` nor ``no``.
+            UnsupportedRow: The column holds something else, or no shipped model has its shape.
         """
-        told = row.text("speculation")
-        if told not in ("", "yes", "no"):
-            raise UnsupportedRow(f"speculation must be yes, no or empty, not '{told}'")
-        return told == "yes" if told else self.guesses
+        told, own = row.text("speculation"), checkpoint_of(row.text("model")).speculation
+        if told not in ("", "yes", "no") and not (told.isdecimal() and int(told) <= MOST_GUESSES):
+            rule = f"yes, no, a number of tokens up to {MOST_GUESSES} or empty"
+            raise UnsupportedRow(f"speculation must be {rule}, not '{told}'")
+        if own is None or told in ("no", "0") or not (told or self.guesses):
+            return None
+        return own.model_copy(update={"tokens": int(told)}) if told.isdecimal() else own
 
     def step_s(self, run: Run, time_s: float) -> float:
         """Time of the step *run*, per token of an answer, whose kernels take *time_s*."""
