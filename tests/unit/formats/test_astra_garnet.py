@@ -40,7 +40,7 @@ def simulate(folder: Path, nodes: list[list[Node]], network: str = NETWORK) -> d
     (folder / "network.txt").write_text(network)
     for npu, listed in enumerate(nodes):
         write_trace(folder / f"w.{npu}.et", Metadata(version="0.0.4"), listed)
-    entry = {
+    entry: dict[str, object] = {
         "id": "a", "backend": "garnet", "workload": "w", "system": "system.json",
         "network": "network.txt", "remote_memory": "memory.json",
     }  # fmt: skip
