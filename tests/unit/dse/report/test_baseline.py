@@ -85,7 +85,8 @@ def test_the_picture_the_page_and_explain_hold_designs_against_it(
     assert f"iteration time {ratio - 1:+.1%}" in told
     (line,) = baseline_lines(result)
     assert line.endswith(f"trial {row.number} {told}")
-    assert line.split(";")[0] in (folder / "report.html").read_text()
+    sentence = line.split(";")[0]
+    assert sentence[0].upper() + sentence[1:] in (folder / "report.html").read_text()
     sections = {section.title: section.lines for section in explain_trial(result, row.number)}
     assert sections["the run of the study"] == ((told, "", ""),)
 
