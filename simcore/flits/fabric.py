@@ -25,11 +25,11 @@ Floats = NDArray[np.float64]
 STAGES = 4
 """Cycles of a router: route, channel, switch, crossbar."""
 _HEAD_CYCLES = 2
-"""Of these, those that only heads need: route and channel."""
+"""Stages that only heads need: route and channel."""
 _INTO_CYCLES = 2
-"""From a node to its router."""
+"""Cycles from a node to its router."""
 _OUT_CYCLES = 3
-"""From the switch of the last router through the crossbar to a node."""
+"""Cycles from the switch of the last router through the crossbar to a node."""
 _LONGEST_CYCLES = 1 << 20
 
 

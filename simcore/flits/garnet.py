@@ -22,7 +22,7 @@ from simcore.kernels.flits.routes.rule import ANY, IN_TURN, PART_BITS
 
 TORUS, SWITCH, ALL_TO_ALL = "Torus3D", "NV_Switch", "AllToAll"
 _BRIDGE_CYCLES = 4
-"""Of a link that is narrower than a flit: a logical and a physical one at each end."""
+"""Cycles of a link that is narrower than a flit: a logical and a physical one at each end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

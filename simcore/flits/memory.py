@@ -63,8 +63,7 @@ class Memory:
             of.MAY_SLEEP: _may_sleep(case), of.SWITCH_INPUTS: inputs, of.SWITCH_OUTPUTS: outputs,
             of.ONE_STAGE: how.turns > 0, of.TURNS_SIZE: how.turns, of.LIVE: is_live,
             of.SLOW_LINKS: bool((case.links.slowness != of.CYCLE).any()),
-            of.ENDED: of.NONE, of.FREE_MESSAGE: 0 if is_live else of.NONE,
-            of.FREE_ROWS: self._shapes[of.AT_PACKET][0],
+            of.ENDED: of.NONE, of.FREE_ROWS: self._shapes[of.AT_PACKET][0],
         }  # fmt: skip
         for word, value in words.items():
             self.words[word] = int(value)
@@ -86,9 +85,7 @@ class Memory:
             link[..., at] = table
         link[..., [of.TO_CHANNEL, of.FROM_CHANNEL]] *= case.how.channels
         link[..., of.SLOWNESS], link[..., of.TURN] = links.slowness, links.turn
-        doors = links.node_router, links.node_port, links.exit_router, links.exit_port
-        into = links.node_cycles, links.node_slowness
-        self.table(of.AT_DOOR)[:, : of.DOOR_BUSY] = np.stack((*doors, *into), axis=1)
+        self.table(of.AT_DOOR)[:, : of.DOOR_BUSY] = _doors(case)
         if case.rule.kind != TOLD:  # those that are told come with their messages
             self.table(of.AT_TABLE)[:] = case.rule.table
         strides = case.rule.side ** np.arange(case.rule.dimensions, dtype=np.int64)
@@ -107,7 +104,7 @@ class Memory:
         packets, messages = self.table(of.AT_PACKET), self.table(of.AT_MESSAGE)
         packets[:, of.NEXT_FREE] = np.arange(1, len(packets) + 1)
         messages[:, of.FOLLOWS] = np.arange(1, len(messages) + 1)
-        messages[-1:, of.FOLLOWS] = of.NONE
+        messages[-1:, of.FOLLOWS] = of.NONE  # the first one is free, as words are 0
         nodes = self.table(of.AT_NODE)
         nodes[:, of.LEFT] = case.batch
         nodes[:, [of.PACKET, of.LAST_VC, of.ON_VC, of.RETIRED_IN, of.QUEUE]] = of.NONE
@@ -136,6 +133,13 @@ class Memory:
             new[-1, column] = words[free]
             words[free] = count
         words[of.FREE_ROWS] += len(old[0])
+
+
+def _doors(case: Case) -> Ints:
+    """Columns of the nodes' doors that never change."""
+    links = case.links
+    ends = links.node_router, links.node_port, links.exit_router, links.exit_port
+    return np.stack((*ends, links.node_cycles, links.node_slowness), axis=1)
 
 
 def seed_state(seed: int) -> int:

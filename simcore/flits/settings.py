@@ -5,7 +5,7 @@ from pydantic import Field
 from simcore.schema import Bytes, Schema
 
 MOST_FLITS = 1 << 16
-"""Of a packet, and of a channel."""
+"""Flits of a packet, and of a channel, at most."""
 MOST_CHANNELS = 256
 
 
