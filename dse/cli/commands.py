@@ -214,7 +214,7 @@ def export(folder: Path, trial: int | None, tool: str | None, out: Path | None, 
 def dashboard(folder: Path, host: str, port: int) -> None:
     """Serve optuna-dashboard on the study in DIR, while it runs or later."""
     with told_plainly():
-        from dse.cli.dashboard import dashboard_command
+        from dse.cli.live.dashboard import dashboard_command
 
         dashboard_command(folder, host=host, port=port)
 
@@ -225,7 +225,7 @@ def dashboard(folder: Path, host: str, port: int) -> None:
 def watch(folder: Path, every: float) -> None:
     """Show the study in DIR in the terminal while it runs: front, best, workers, failures."""
     with told_plainly():
-        from dse.cli.watching import watch_command
+        from dse.cli.live.watching import watch_command
 
         watch_command(folder, every_s=every)
 
@@ -237,7 +237,7 @@ def watch(folder: Path, every: float) -> None:
 def serve(folder: Path, host: str, port: int) -> None:
     """Serve the report of the study in DIR as a page that follows it while it runs."""
     with told_plainly():
-        from dse.cli.serving import serve_command
+        from dse.cli.live.serving import serve_command
 
         serve_command(folder, host=host, port=port)
 

@@ -118,7 +118,7 @@ class ExternalNetwork(NetworkBackend, ABC):
         self.dimensions = tuple(dimensions)
 
     def account(self) -> NetworkAccount:
-        """What the network counted in a run and has to say of it, after it; by default nothing."""
+        """Counts of a run, and notes on it, asked for after it; by default none."""
         return NetworkAccount()
 
     @abstractmethod

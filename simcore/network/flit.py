@@ -155,7 +155,7 @@ class Flit(ExternalNetwork):
             self._late_ns[link] = self._late_ns.get(link, 0.0) + late_ns
 
     def account(self) -> NetworkAccount:
-        """What messages took more than without others and routers, and where."""
+        """Notes on how much longer messages took than without others and routers, and where."""
         if not self._took_ns:
             return NetworkAccount()
         more = self._took_ns / self._plain_ns - 1 if self._plain_ns else 0.0

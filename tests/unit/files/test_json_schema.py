@@ -17,7 +17,7 @@ from simcore.files.yaml_file import parse_yaml
 
 ROOT = Path(__file__).parents[3]
 KEPT = ROOT / "configs" / "schemas"
-WITHOUT = ("configs/kernels/", "configs/validation/")
+WITHOUT = ("configs/kernels/", "configs/recipes/", "configs/validation/")
 """Tables of measurements, which programs write."""
 
 FILES = [

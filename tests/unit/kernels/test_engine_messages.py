@@ -35,7 +35,8 @@ def test_a_message_takes_hops_times_latency_plus_bytes_over_bandwidth() -> None:
     assert output.messages == output.received_messages == 1
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+# flits have cycles of routers beside, which the tests of their backend count
+@pytest.mark.parametrize("backend", sorted({*BACKENDS} - {"flit"}))
 @pytest.mark.parametrize(("topology", "hops"), [("ring", 3), ("fully_connected", 1), ("switch", 2)])
 def test_every_backend_has_its_closed_form_on_idle_links(
     backend: str, topology: str, hops: int

@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 import dse
-from dse.cli.serving import NEWS, LivePages
-from dse.cli.watching import _picture, plain_line, watch_command
-from dse.cli.web import for_this_host, read_only
+from dse.cli.live.serving import NEWS, LivePages
+from dse.cli.live.watching import _picture, plain_line, watch_command
+from dse.cli.live.web import for_this_host, read_only
 from dse.results.live import LiveStudy
 from dse.store.folder import SUMMARY
 from simcore import ConfigError

@@ -3,7 +3,7 @@
 import importlib.util
 from pathlib import Path
 
-from dse.cli.web import Application, read_only, serve
+from dse.cli.live.web import Application, read_only, serve
 from dse.report.optuna.storage import StoredStudy
 from simcore import ConfigError
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-from dse.cli.web import LOOPBACK, for_this_host, read_only, serve
+from dse.cli.live.web import LOOPBACK, for_this_host, read_only, serve
 from dse.report.page.page import page_parts, report_page
 from dse.results.live import LiveStudy
 
 NEWS = "/news.json"
-"""Where the page asks for what has changed."""
+"""Path at which the page asks for what has changed."""
 
 
 def serve_command(folder: Path, *, host: str, port: int) -> None:
