@@ -14,7 +14,7 @@ COVERAGE_TESTS ?= tests
 # `make test` runs all of it. Hashes wrap around, of which numpy warns where compiled code does not.
 LONG := test_a_flow_alone or beyond_64_bits or params24 or come_near_exact or cables_of_unlike \
 	or test_latency_makes \
-	or (test_kinds and (flow or packet or contention or (cnn and congestion))) \
+	or (test_kinds and (flit or flow or packet or contention or (cnn and congestion))) \
 	or test_other_routers \
 	or (test_flit_networks and (steady or stage or throughput or lone or load))
 INTERPRETED := NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --maxprocesses 8 \
