@@ -28,6 +28,7 @@ ELSEWHERE = {
     "simcore systolic": "tests/golden/test_systolic_rows.py",
     "dse dashboard": "tests/unit/dse/cli/test_dse_commands.py",
     "dse gap": "tests/property/test_gap_in_studies.py",
+    "dse serve": "tests/unit/dse/cli/test_watch_and_serve.py",
 }
 """Commands whose inputs are made where they are tested."""
 

@@ -170,8 +170,8 @@ def test_on_paper_and_on_a_narrow_screen_nothing_is_cut(page: Any) -> None:
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     page.emulate_media(media="screen")
     page.set_viewport_size({"width": 400, "height": 800})
-    page.wait_for_timeout(100)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    # pictures follow the window a moment later
+    page.wait_for_function("document.documentElement.scrollWidth <= 400", timeout=10_000)
     page.set_viewport_size({"width": 1200, "height": 900})
 
 
