@@ -60,7 +60,12 @@ def broken(platform: Platform, bill: Bill, prices: PriceBook) -> Iterator[str]:
 
 
 def outside(platform: Platform) -> float:
-    """Bandwidth of an NPU outside its scale-up domain, dimensions that share ports counted once."""
+    """Bandwidth of an NPU outside its scale-up domain, dimensions that share ports counted once.
+
+    Of a network given as a graph, whose dimensions are its levels, that of the first level.
+    """
+    if levels := [one for one in platform.dimensions if one.network is not None]:
+        return float(levels[0].bandwidth_bytes_per_s)
     beyond = platform.dimensions[scale_up_dimensions(platform) :]
     return float(sum(one.bandwidth_bytes_per_s for one in beyond if not one.shares_ports))
 
