@@ -3,6 +3,7 @@
 import html
 import importlib.util
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,10 @@ from dse.evaluate import Evaluator, build_evaluator
 from dse.fidelity.compare import front_fidelity
 from dse.report.page.data import as_script, page_data
 from dse.report.page.html_text import told
-from dse.report.page.pipeline import pipeline_svg
 from dse.report.page.texts import text_sections
 from dse.results.result import StudyResult
 from dse.study.trials import Trial
-from simcore import files_kept, read_text
+from simcore import SimcoreError, files_kept, read_text, timeline_run
 
 _ASSETS = Path(__file__).parent / "assets"
 _SCRIPTS = ("state", "cloud", "parallel", "compare", "bars", "main")
@@ -130,8 +130,8 @@ def _pipeline(result: StudyResult, evaluator: Evaluator) -> str:
     drawn = []
     for name, run in evaluator.runs(winner.design).items():
         title = f"One iteration of trial {winner.number}" + (f", {name}" if name else "")
-        if svg := pipeline_svg(run, title):
-            drawn.append(f"<h3>{html.escape(title)}</h3><div class='wide' tabindex='0'>{svg}</div>")
+        with suppress(SimcoreError):  # its nodes cannot be followed one by one
+            drawn.append(f"<div class='wide' tabindex='0'>{timeline_run(run).picture(title)}</div>")
     return "".join(drawn)
 
 

@@ -152,11 +152,11 @@ def _head(title: str, told: str, height: float) -> Iterator[str]:
     width = _LEFT + _WIDTH + 24
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
-        'role="img" aria-labelledby="timeline-title timeline-told" '
+        f'role="img" class="timeline" aria-label="{escape(title)}" '
         'font-family="Helvetica, Arial, sans-serif" font-size="12">'
     )
-    yield f'<title id="timeline-title">{escape(title)}</title>'
-    yield f'<desc id="timeline-told">{escape(told)}</desc>'
+    yield f"<title>{escape(title)}</title>"
+    yield f"<desc>{escape(told)}</desc>"
     yield "<style>"
     yield from _colours("#ffffff", "#202020", "#d0d0d0", 0)
     yield "@media (prefers-color-scheme: dark) {"
@@ -169,9 +169,12 @@ def _head(title: str, told: str, height: float) -> Iterator[str]:
 
 
 def _colours(ground: str, ink: str, line: str, which: int) -> Iterator[str]:
-    yield f".ground{{fill:{ground}}} text{{fill:{ink}}} .axis{{stroke:{line}}}"
+    # of this picture alone, where it stands in a page
+    yield f".timeline .ground{{fill:{ground}}} .timeline text{{fill:{ink}}}"
+    yield f".timeline .axis{{stroke:{line}}}"
     yield " ".join(
-        f".c{number}{{fill:{pair[which]}}}" for number, pair in enumerate(COLOURS.values())
+        f".timeline .c{number}{{fill:{pair[which]}}}"
+        for number, pair in enumerate(COLOURS.values())
     )
 
 

@@ -2,7 +2,6 @@
 
 import json
 import random
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,9 +18,8 @@ from dse.report.page.chosen import FRONT, chosen_rows
 from dse.report.page.data import as_script, page_data
 from dse.report.page.importance import importance
 from dse.report.page.page import page_parts, report_page
-from dse.report.page.pipeline import pipeline_svg
 from dse.report.page.texts import text_sections
-from simcore import load_run, shipped_folder, simulate_run
+from simcore import shipped_folder
 
 
 @pytest.fixture(scope="module")
@@ -108,15 +106,6 @@ def test_the_knob_that_decides_alone_is_the_most_important(result: dse.StudyResu
         assert sum(found["shares"]) <= 1 + 1e-6
 
 
-def test_the_pipeline_shows_every_stage_as_long_as_the_iteration() -> None:
-    file = shipped_folder("configs") / "runs" / "gpt3_175b_1024_a100.yaml"
-    run = load_run(file, {"plan.pp": 4, "plan.dp": 32, "workload.global_batch": 64})
-    svg = pipeline_svg(run, "<one & only>")
-    assert [int(n) for n in re.findall(r">stage (\d+)<", svg)] == list(range(run.plan.pp))
-    assert "&lt;one &amp; only&gt;" in svg
-    assert f"{simulate_run(run).iteration_time_s:.4g}" in svg
-
-
 def test_texts_of_a_study_are_no_markup(tmp_path: Path) -> None:
     study = yaml.safe_load((shipped_folder("studies") / "p5_vit22b_64.yaml").read_text())
     study["question"] = "</script><script>alert(1)</script> & <b>?"
@@ -126,6 +115,15 @@ def test_texts_of_a_study_are_no_markup(tmp_path: Path) -> None:
     assert "<script>alert" not in report_page(result)
     assert json.loads(as_script({"a": "</script>"}))["a"] == "</script>"
     assert "<" not in as_script(page_parts(result)["data"])
+
+
+def test_the_page_shows_every_stage_of_the_winner(result: dse.StudyResult) -> None:
+    shown = page_parts(result)["sections"]["pipeline"]
+    (winner, *_) = result.recommended
+    stages = result.rows[winner.trial].design["plan.pp"]
+    assert shown.count('class="timeline"') == 1
+    assert f"on {stages} pipeline stage" in shown
+    assert "critical path" in shown
 
 
 def test_the_page_tells_how_to_have_the_study_again(result: dse.StudyResult) -> None:
