@@ -15,12 +15,18 @@ from simcore.packets.case import Case
 from simcore.packets.controls import control_of
 from simcore.packets.network import Network, build_network, refuse_windows_of_nothing, windows
 from simcore.packets.parameters import Parameters
+from simcore.packets.rules import (
+    full_packet_bytes,
+    record_words,
+    takes_detours,
+    way_lists,
+    write_rules,
+)
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _FIRST_PACKETS_WORDS = 1 << 14
-_ROUTINGS = ("ecmp", "spray", "adaptive")  # in the order of ``layout.BY_HASH`` and what follows
 _LOSS_STREAM = (1 << 63) + 50
 """Stream that every error model of the reference is given, of those that are given out by hand."""
 
@@ -71,14 +77,16 @@ def build_image(case: Case, seed: int) -> Image:
     network = build_network(case)
     followers, pairs = _followers(case), _pairs(case)
     count, widest = len(case.flows.ids), max(map(len, followers), default=0)
-    reserve = 8 * f.LONG_PACKET_WORDS + 4 * widest
+    reserve = 8 * f.LONG_PACKET_WORDS + 4 * widest + record_words(case.parameters)
     heap = count + reserve + 1024
     links, ports = _links_of_flows(case, network), network.owner.size
+    ways = way_lists(case.parameters)
     sizes = (
         f.FIRST_RECORD, WHEEL_WORDS, WORDS, ENTRY_WORDS * heap, network.nodes * f.NODE_WORDS,
-        ports * f.PORT_WORDS, count * f.Q_WORDS, 2 * int(links.sum()), max(pairs, default=-1) + 1,
+        ports * f.PORT_WORDS, count * f.Q_WORDS, ways * int(links.sum()),
+        max(pairs, default=-1) + 1,
         network.first.size + network.hops.size, sum(map(len, followers)), _listed(case, network),
-        STREAM_WORDS * len(case.topology.links),
+        STREAM_WORDS * len(case.topology.links), network.hosts.size,
     )  # fmt: skip
     at = [0, *np.cumsum(sizes).tolist()]
     arena = np.zeros(at[-1] + reserve + _FIRST_PACKETS_WORDS, np.int64)
@@ -86,13 +94,15 @@ def build_image(case: Case, seed: int) -> Image:
     arena[[f.WHEEL, f.WHEEL_BITS, f.HEAP, f.HEAP_CAPACITY]] = at[1], at[2], at[3], heap
     arena[[f.NEXT_WORD, f.RESERVE_WORDS, f.QPS, f.QP_COUNT]] = at[-1], reserve, at[6], count
     arena[[f.FLOWS_LEFT, f.LOSS_STREAMS]] = count, at[12]
-    _write_run(case, image)
+    write_rules(case.parameters, arena, image.reals)
     _write_nodes(case, image, at[9])
+    arena[[f.HOSTS, f.HOST_COUNT]] = at[13], network.hosts.size
+    arena[at[13] : at[14]] = image.nodes + f.NODE_WORDS * network.hosts
     _write_ports(case, image, at[11])
     _write_randoms(case, image, seed)
     _write_flows(case, image)
     table = image.flow_table
-    table[:, f.Q_FORTH] = at[7] + 2 * (np.cumsum(links) - links)
+    table[:, f.Q_FORTH] = at[7] + ways * (np.cumsum(links) - links)
     table[:, f.Q_BACK] = table[:, f.Q_FORTH] + links
     table[:, f.Q_PAIR] = at[8] + np.array(pairs, np.int64)
     _write_followers(image, followers, at[10])
@@ -118,7 +128,9 @@ def _write_randoms(case: Case, image: Image, seed: int) -> None:
 
 
 def _links_of_flows(case: Case, network: Network) -> Ints:
-    """(F,) links on each flow's path, one way."""
+    """(F,) links that each flow's path may have, one way."""
+    if takes_detours(case.parameters):
+        return np.full(len(case.flows.ids), 2 * network.most_links, np.int64)
     rows = network.index_of_host()[list(case.flows.target)] * network.nodes
     links: Ints = network.pairs[rows + np.array(case.flows.source, np.int64), routes.LINKS]
     return links
@@ -145,39 +157,6 @@ def _followers(case: Case) -> list[list[int]]:
     return found
 
 
-def _write_run(case: Case, image: Image) -> None:
-    run, arena = case.parameters, image.arena
-    control = control_of(run.cc_mode)
-    if control.needs_window and not run.has_win:
-        raise ConfigError("params.has_win", "must be 1 for this congestion control", got=0)
-    arena[f.PACKET_WORDS] = f.LONG_PACKET_WORDS if control.stamps_hops else f.SHORT_PACKET_WORDS
-    arena[f.CONTROL] = control.code
-    arena[f.PAYLOAD] = run.packet_payload_size
-    # 36: link 2, IPv4 20, UDP 8, sequence and class 6; 48: padded to 60 with a link's 14, so that
-    # the first 14 bytes of telemetry cost nothing
-    arena[f.HEADERS] = run.header_bytes + control.telemetry_bytes
-    arena[f.ACK_BYTES] = run.ack_bytes + max(0, control.telemetry_bytes - 14)
-    arena[f.ROUTING] = _ROUTINGS.index(run.routing)
-    arena[f.ANY_ORDER] = run.routing != "ecmp"
-    arena[f.CREDITS] = run.link_control == "credits"
-    if control.stamps_hops and run.routing != "ecmp":
-        rule = "must be ecmp for a congestion control that compares records of the same hops"
-        raise ConfigError("params.routing", rule, got=run.routing)
-    arena[f.STAMPS_HOPS] = control.stamps_hops
-    arena[f.ACK_PAUSES] = not run.ack_high_prio
-    image.reals[f.LOSS] = run.loss
-    arena[f.PACES_AT_RATE] = run.rate_bound
-    arena[f.ACK_INTERVAL] = run.l2_ack_interval
-    arena[f.CHUNK] = run.l2_chunk_size
-    arena[f.BACK_TO_ZERO] = run.l2_back_to_zero
-    arena[f.SCALES_WINDOW] = run.var_win
-    arena[f.MARKS] = run.enable_qcn
-    arena[f.HOP_UNIT] = run.int_multi
-    arena[f.TRAIN] = run.train
-    for word, value in control.words(run).items():
-        (image.reals if isinstance(value, float) else arena)[word] = value
-
-
 def _write_nodes(case: Case, image: Image, next_hops: int) -> None:
     """Write nodes, and from *next_hops* on where each finds its next hops."""
     network, arena = image.network, image.arena
@@ -195,12 +174,6 @@ def _write_nodes(case: Case, image: Image, next_hops: int) -> None:
     nodes[:, f.NODE_BUFFER] = room
     arena[f.WAYS_TOLD] = case.topology.ways_told
     nodes[network.hosts, f.NODE_ROOT] = np.arange(network.hosts.size) * network.nodes
-
-
-def full_packet_bytes(run: Parameters) -> int:
-    """Bytes of a full packet of data on the wire."""
-    own = control_of(run.cc_mode).telemetry_bytes
-    return run.packet_payload_size + run.header_bytes + own
 
 
 def _credits(run: Parameters, network: Network) -> Ints:
@@ -227,6 +200,8 @@ def _credits(run: Parameters, network: Network) -> Ints:
 def _headrooms(case: Case, network: Network) -> Ints:
     """(2 L,) bytes that each port may take after it has told its peer to pause."""
     run = case.parameters
+    if run.link_control == "drop":
+        return np.zeros(network.owner.size, np.int64)
     more = run.headroom_packets * run.train * full_packet_bytes(run)
     products = [
         int(rate) * int(delay) // 8 // 10**9 * run.headroom_factor + more
@@ -273,7 +248,7 @@ def _shift(rate: int, host_rate: int) -> int:
 def _rate_code(case: Case, rate: int) -> int:
     if rate in RATE_CODES:
         return RATE_CODES.index(rate)
-    if control_of(case.parameters.cc_mode).stamps_hops:
+    if control_of(case.parameters).stamps_hops:
         named = ", ".join(f"{known // 10**9}" for known in RATE_CODES)
         rule = f"must have a rate that records of hops can name ({named} Gb/s) at switches"
         raise ConfigError("topology.links", rule, got=rate)

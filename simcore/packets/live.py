@@ -15,6 +15,7 @@ from simcore.packets.flows import Flows
 from simcore.packets.image import build_image
 from simcore.packets.network import refuse_windows_of_nothing, windows
 from simcore.packets.parameters import Parameters
+from simcore.packets.rules import takes_detours
 from simcore.packets.steady import Steady
 from simcore.packets.views.circles import Waits
 from simcore.packets.views.report import Report, report_of
@@ -223,6 +224,8 @@ class LivePackets:
         sizes, base_ns = windows(self._run, self._network, [(source, target)])
         at = int(self._place[target]) * self._network.nodes + source
         links = int(self._network.pairs[at, routes.LINKS])
+        if takes_detours(self._run):
+            links = 2 * self._network.most_links
         return {f.PAIR_WINDOW: sizes[0], f.PAIR_BASE_RTT_NS: base_ns[0], f.PAIR_LINKS: links}
 
     def _told(self, source: int, target: int) -> dict[int, int]:

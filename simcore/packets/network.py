@@ -10,6 +10,7 @@ from simcore.errors import ConfigError
 from simcore.kernels.packets import routes
 from simcore.packets.case import Case, Topology
 from simcore.packets.parameters import Parameters
+from simcore.packets.rules import takes_detours
 
 Ints = NDArray[np.int64]
 
@@ -45,6 +46,11 @@ class Network:
     def nodes(self) -> int:
         """Number of hosts and switches."""
         return int(self.is_switch.size)
+
+    @property
+    def most_links(self) -> int:
+        """Links of the longest of all shortest ways."""
+        return int(self.pairs[:, routes.LINKS].max(initial=1))
 
     def index_of_host(self) -> Ints:
         """(N,) position of each node among the hosts; -1 for others."""
@@ -93,7 +99,7 @@ def _roots(case: Case, is_switch: Ints) -> Ints:
     run = case.parameters
     if case.topology.ways_told:
         return np.zeros(0, np.int64)
-    if (run.has_win and run.global_t) or not case.flows.ids:
+    if (run.has_win and run.global_t) or takes_detours(run) or not case.flows.ids:
         linked = {node for link in case.topology.links for node in link[:2]}
         linked |= {*case.flows.source, *case.flows.target}
         return np.array(sorted(node for node in linked if not is_switch[node]), np.int64)

@@ -61,9 +61,18 @@ class Parameters(Schema):
     train: Annotated[int, Field(ge=1, le=64)] = 1
     header_bytes: Annotated[int, Field(ge=1, le=1000)] = 36
     ack_bytes: Annotated[int, Field(ge=1, le=1000)] = 48
-    link_control: Literal["pfc", "credits"] = "pfc"
+    link_control: Literal["pfc", "credits", "drop"] = "pfc"
     credit_bytes: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
-    routing: Literal["ecmp", "spray", "adaptive"] = "ecmp"
+    routing: Literal["ecmp", "spray", "adaptive", "flowlet", "valiant", "ugal"] = "ecmp"
+    flowlet_ns: Annotated[int, Field(ge=1, le=10**12)] = 10_000
+    ugal_bias_bytes: Annotated[int, Field(ge=0, le=10**12)] = 0
+    retry_ns: Nanoseconds = 0
+    retries: Annotated[int, Field(ge=0, le=10**6)] = 7
+    retry_backoff: Switch = 0
+    selective_repeat: Switch = 0
+    reorder_packets: Annotated[int, Field(ge=64, le=1 << 20, multiple_of=64)] = 1024
+    ack_coalesce_bytes: Annotated[int, Field(ge=0, le=10**9)] = 0
+    cnp_interval_ns: Nanoseconds = 0
     enable_qcn: Switch = 1
     kmin_kb: PerRate = Field(default_factory=dict)
     kmax_kb: PerRate = Field(default_factory=dict)
@@ -92,6 +101,28 @@ class Parameters(Schema):
     timely_tlow_ns: Nanoseconds = 50_000
     timely_thigh_ns: Nanoseconds = 500_000
     timely_minrtt_ns: Annotated[int, Field(ge=1, le=10**12)] = 20_000
+
+    # of controls beyond the reference
+    control: str = ""
+    byte_counter: Annotated[int, Field(ge=1, le=10**12)] = 10_000_000
+    hpcc_flows: Annotated[float, Field(gt=0, le=1e9)] = 100.0
+    timely_segment_bytes: Annotated[int, Field(ge=1, le=10**9)] = 16_384
+    swift_base_ns: Nanoseconds = 20_000
+    swift_link_ns: Nanoseconds = 3_050
+    swift_range_ns: Nanoseconds = 100_000
+    swift_range_least: Annotated[float, Field(gt=0, le=1e6)] = 0.1
+    swift_range_most: Annotated[float, Field(gt=0, le=1e6)] = 100.0
+    swift_ai: Annotated[float, Field(gt=0, le=1e3)] = 1.0
+    swift_beta: Share = 0.8
+    swift_most_cut: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    swift_least: Annotated[float, Field(gt=0, le=1)] = 0.01
+    swift_most: Annotated[float, Field(ge=1, le=1e6)] = 1000.0
+    swift_most_timeouts: Annotated[int, Field(ge=1, le=10**6)] = 5
+    tcp_first_window: Annotated[float, Field(ge=1, le=1e6)] = 10.0
+    ccti_increase: Annotated[int, Field(ge=1, le=10**4)] = 1
+    ccti_limit: Annotated[int, Field(ge=1, le=10**4)] = 127
+    ccti_timer_ns: Annotated[int, Field(ge=1, le=10**12)] = 153_600
+    ccti_gap: Annotated[float, Field(gt=0, le=1e3)] = 0.125
 
     # without any effect on a run, as in the reference
     use_dynamic_pfc_threshold: Switch = 1

@@ -26,7 +26,8 @@ def begin_flow(arena: Ints, pair: int, number: int, size_bytes: int, now_ns: int
     if 0 <= next_time_ns(arena) < now_ns:
         return TIMERS_FIRST
     links = 0 if arena[f.WAYS_TOLD] != 0 else arena[pair + f.PAIR_LINKS]
-    need = arena[f.NEXT_WORD] + f.Q_WORDS + 2 * links + arena[f.RESERVE_WORDS]
+    ways = way_words(arena, links)
+    need = arena[f.NEXT_WORD] + f.Q_WORDS + ways + arena[f.RESERVE_WORDS]
     # one event more must fit into the heap, whose reserve is for what an event adds
     heap_is_low = arena[f.HEAP_CAPACITY] - arena[f.HEAP_SIZE] <= arena[f.RESERVE_WORDS]
     if heap_is_low:
@@ -37,7 +38,7 @@ def begin_flow(arena: Ints, pair: int, number: int, size_bytes: int, now_ns: int
     if heap_is_low:
         double_heap(arena)
     qp = arena[f.NEXT_WORD]
-    arena[f.NEXT_WORD] += f.Q_WORDS + 2 * links
+    arena[f.NEXT_WORD] += f.Q_WORDS + ways
     arena[qp + f.Q_SIZE] = size_bytes
     arena[qp + f.Q_NUMBER] = number
     for word in (f.Q_START_NS, f.Q_FINISH_NS, f.Q_LAST_BYTE_NS, f.Q_NACKED):
@@ -54,3 +55,12 @@ def begin_flow(arena: Ints, pair: int, number: int, size_bytes: int, now_ns: int
     arena[f.FLOWS_LEFT] += 1
     call_flow(arena, qp, now_ns)
     return qp
+
+
+@kernel
+def way_words(arena: Ints, links: int) -> int:
+    """Words for the ways of a flow's data and ACKs of so many links, and what stands behind them.
+
+    That is the time of the latest packet at each hop for flowlets, or a way that is compared.
+    """
+    return 4 * links if arena[f.ROUTING] >= f.BY_FLOWLET else 2 * links

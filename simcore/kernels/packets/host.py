@@ -16,7 +16,15 @@ from simcore.kernels.packets.links import (
     transmit,
 )
 from simcore.kernels.packets.pacing import set_rate, wake
+from simcore.kernels.packets.receiving import list_ended
 from simcore.kernels.packets.records import new_packet, release_packet
+from simcore.kernels.packets.recovery import (
+    has_place,
+    next_lost,
+    open_records,
+    plan_retry,
+    take_answer,
+)
 
 
 @kernel
@@ -27,6 +35,7 @@ def start_flow(arena: Ints, reals: Floats, qp: int) -> None:
     arena[port + f.PORT_QP_COUNT] += 1
     set_rate(arena, qp, arena[qp + f.Q_LINE_RATE])
     arena[qp + f.Q_READY_NS] = arena[f.NOW_NS]
+    open_records(arena, qp)
     on_start(arena, reals, qp)
     send_from_host(arena, port)
 
@@ -79,6 +88,11 @@ def _next_flow(arena: Ints, port: int, paused: bool) -> int:
 def _has_more(arena: Ints, qp: int) -> bool:
     """True if the flow has bytes to send, and its window is open."""
     sent = arena[qp + f.Q_NEXT]
+    if arena[f.REORDER_PACKETS] != 0:
+        if next_lost(arena, qp) >= 0:
+            return True
+        if not has_place(arena, qp):
+            return False
     if sent >= arena[qp + f.Q_SIZE]:
         return False
     flying = sent - arena[qp + f.Q_ACKED]
@@ -123,11 +137,21 @@ def _plan_wake(arena: Ints, port: int) -> None:
 @kernel
 def _next_bytes(arena: Ints, qp: int) -> int:
     """Size of the next packet of a flow on the wire."""
-    left = arena[qp + f.Q_SIZE] - arena[qp + f.Q_NEXT]
+    left = arena[qp + f.Q_SIZE] - _first_byte(arena, qp)
     if arena[f.TRAIN] == 1:
         return min(arena[f.PAYLOAD], left) + arena[f.HEADERS]
     left = min(left, _train_payload(arena, qp))
     return left + packets_in(left, arena[f.PAYLOAD]) * arena[f.HEADERS]
+
+
+@kernel
+def _first_byte(arena: Ints, qp: int) -> int:
+    """First byte of the next packet of a flow: one that was lost, or new ones."""
+    if arena[f.REORDER_PACKETS] != 0:
+        lost = next_lost(arena, qp)
+        if lost >= 0:
+            return lost * arena[f.PAYLOAD]
+    return arena[qp + f.Q_NEXT]
 
 
 @kernel
@@ -154,8 +178,9 @@ def relay(arena: Ints, packet: int) -> None:
 @kernel
 def _send_data(arena: Ints, port: int, qp: int) -> None:
     """Make the next packet of a flow and start it."""
-    first = arena[qp + f.Q_NEXT]
+    first = _first_byte(arena, qp)
     size = _next_bytes(arena, qp)
+    plan_retry(arena, qp)
     count = 1 if arena[f.TRAIN] == 1 else packets_in(size, arena[f.PAYLOAD] + arena[f.HEADERS])
     payload = size - count * arena[f.HEADERS]
     packet = new_packet(arena, f.DATA, qp, size)
@@ -163,7 +188,9 @@ def _send_data(arena: Ints, port: int, qp: int) -> None:
     arena[packet + f.P_HOP] = arena[qp + f.Q_FORTH]
     if arena[f.STAMPS_HOPS] == 0:
         arena[packet + f.P_STAMP] = arena[f.NOW_NS]
-    arena[qp + f.Q_NEXT] = first + payload
+    if first < arena[qp + f.Q_NEXT]:
+        arena[qp + f.Q_RESEND] += 1
+    arena[qp + f.Q_NEXT] = max(arena[qp + f.Q_NEXT], first + payload)
     arena[qp + f.Q_SENT] += 1
     arena[qp + f.Q_LAST_BYTES] = size
     transmit(arena, port, packet)
@@ -184,63 +211,22 @@ def _send_data(arena: Ints, port: int, qp: int) -> None:
 
 
 @kernel
-def receive_data(arena: Ints, qp: int, packet: int) -> None:
-    """Answer a data packet with an ACK, a NACK or nothing; the answer is written in its place."""
-    count = 1
-    if arena[f.TRAIN] > 1:
-        count = packets_in(arena[packet + f.P_BYTES], arena[f.PAYLOAD] + arena[f.HEADERS])
-        arena[packet + f.P_MARK] *= count
-    arena[qp + f.Q_TAKEN] += count
-    arena[qp + f.Q_MARKED] += arena[packet + f.P_MARK]
-    arena[qp + f.Q_CAME_NS] = arena[f.NOW_NS]
-    first, expected = arena[packet + f.P_SEQ], arena[qp + f.Q_EXPECTED]
-    payload = arena[packet + f.P_BYTES] - count * arena[f.HEADERS]
-    if arena[f.ANY_ORDER] != 0:  # nothing comes twice: bytes are counted, wherever they belong
-        first = expected
-    if first + payload == arena[qp + f.Q_SIZE] and arena[qp + f.Q_LAST_BYTE_NS] < 0:
-        arena[qp + f.Q_LAST_BYTE_NS] = arena[f.NOW_NS]
-    answer = f.DATA  # none
-    if first == expected:
-        expected += payload
-        arena[qp + f.Q_EXPECTED] = expected
-        if arena[f.ENDS_AT_RECEIVER] != 0 and expected >= arena[qp + f.Q_SIZE]:
-            _list_ended(arena, qp)
-        if expected >= arena[f.ACK_INTERVAL] or expected % arena[f.CHUNK] == 0:
-            answer = f.ACK
-    elif first > expected:
-        late = arena[f.NOW_NS] >= arena[qp + f.Q_NACK_AFTER_NS]
-        if late or arena[qp + f.Q_NACKED] != expected:
-            answer = f.NACK
-            arena[qp + f.Q_NACK_AFTER_NS] = arena[f.NOW_NS] + f.NACK_INTERVAL_NS
-            arena[qp + f.Q_NACKED] = expected
-            if arena[f.BACK_TO_ZERO] != 0:
-                expected -= expected % arena[f.CHUNK]
-                arena[qp + f.Q_EXPECTED] = expected
-    if answer == f.DATA:
-        release_packet(arena, packet)
-        return
-    arena[f.SENT_PACKETS] += 1
-    arena[packet + f.P_TYPE] = answer
-    arena[packet + f.P_SEQ] = expected
-    arena[packet + f.P_BYTES] = count * arena[f.ACK_BYTES]
-    arena[packet + f.P_HOP] = arena[qp + f.Q_BACK]
-    port = arena[qp + f.Q_RECEIVER]
-    put(arena, port + f.PORT_FIRST, packet)
-    send_from_host(arena, port)
-
-
-@kernel
 def receive_ack(arena: Ints, reals: Floats, qp: int, packet: int) -> None:
-    """Take an ACK or NACK: what it says of bytes first, then of congestion; then send."""
-    acked = arena[packet + f.P_SEQ]
+    """Take an answer: what it says of bytes first, then of congestion; then send."""
+    acked, before = arena[packet + f.P_SEQ], arena[qp + f.Q_ACKED]
     if arena[f.BACK_TO_ZERO] != 0:
         acked -= acked % arena[f.CHUNK] if acked < arena[qp + f.Q_SIZE] else 0
-    if acked > arena[qp + f.Q_ACKED]:
+    if acked > before:
         arena[qp + f.Q_ACKED] = acked
+        arena[qp + f.Q_PROGRESS_NS] = arena[f.NOW_NS]
+        arena[qp + f.Q_RETRIES] = 0
     if arena[qp + f.Q_ACKED] >= arena[qp + f.Q_SIZE] and arena[qp + f.Q_FINISH_NS] < 0:
         _end_flow(arena, qp)
-    if arena[packet + f.P_TYPE] == f.NACK:
-        arena[qp + f.Q_NEXT] = arena[qp + f.Q_ACKED]
+    if arena[packet + f.P_TYPE] != f.CNP:
+        if arena[f.REORDER_PACKETS] != 0:
+            take_answer(arena, qp, packet, before)
+        elif arena[packet + f.P_TYPE] == f.NACK:
+            arena[qp + f.Q_NEXT] = arena[qp + f.Q_ACKED]
     on_ack(arena, reals, qp, packet)
     release_packet(arena, packet)
     send_from_host(arena, arena[qp + f.Q_PORT])
@@ -252,24 +238,13 @@ def _end_flow(arena: Ints, qp: int) -> None:
     arena[qp + f.Q_FINISH_NS] = arena[f.NOW_NS]
     arena[f.FLOWS_LEFT] -= 1
     if arena[f.ENDS_AT_RECEIVER] == 0:
-        _list_ended(arena, qp)
+        list_ended(arena, qp)
     followers = arena[qp + f.Q_FOLLOWERS]
     for index in range(arena[qp + f.Q_FOLLOWER_COUNT]):
         follower = arena[followers + index]
         arena[follower + f.Q_WAITS_FOR] -= 1
         if arena[follower + f.Q_WAITS_FOR] == 0:
             call_flow(arena, follower, arena[f.NOW_NS] + arena[follower + f.Q_DELAY_NS])
-
-
-@kernel
-def _list_ended(arena: Ints, qp: int) -> None:
-    """Append a flow to the list of those that have ended and nobody has asked about."""
-    arena[qp + f.Q_ENDED_NEXT] = 0
-    if arena[f.ENDED_FIRST] == 0:
-        arena[f.ENDED_FIRST] = qp
-    else:
-        arena[arena[f.ENDED_LAST] + f.Q_ENDED_NEXT] = qp
-    arena[f.ENDED_LAST] = qp
 
 
 @kernel

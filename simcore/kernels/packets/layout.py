@@ -70,19 +70,31 @@ WAYS_TOLD = 53  # pairs tell the ways of their flows
 ENDS_AT_RECEIVER = 54  # a flow is listed as ended when its last byte has come, not its last ACK
 CREDITS = 55  # links have credits in place of pauses
 TRAIN = 56  # packets that are moved as one at most; 1: each by itself
-PARAMETERS = 64  # of the congestion control
+RETRY_NS = 57  # without progress, after which bytes are sent again; 0: never
+MOST_RETRIES = 58  # without progress, after which a flow gives up
+BACKS_OFF = 59  # each retry waits twice as long as the one before
+CNP_NS = 60  # least time between packets that tell a flow's sender of marks; 0: ACKs tell it
+COALESCED_BYTES = 61  # for which one ACK answers; 0: see ``ACK_INTERVAL``
+REORDER_PACKETS = 62  # that may come before an earlier one; 0: none, the sender goes back
+PAUSES_PEERS = 63  # a switch that fills up; else it drops packets
+FLOWLET_NS = 64  # pause of a flow after which a switch may choose another way for it
+DETOUR_BIAS = 65  # bytes, times links, by which a detour must be better
+HOSTS, HOST_COUNT = 66, 67  # their nodes
+PARAMETERS = 72  # of the congestion control
 PARAMETER_WORDS = 24
 FIRST_RECORD = PARAMETERS + PARAMETER_WORDS
 
 # Who chooses among equally near next ports: a hash per flow; each packet takes them in turn, or the
 # one with the shortest queue.
-BY_HASH, IN_TURN, SHORTEST_QUEUE = _constants(0, 3)
+# With flowlets a switch chooses, by queue, after a pause; the source chooses between the shortest way
+# and a detour over a host's switch taken at random: always, or where its queues are shorter (UGAL).
+BY_HASH, IN_TURN, SHORTEST_QUEUE, BY_FLOWLET, BY_DETOUR, BY_QUEUED_DETOUR = _constants(0, 6)
 
 # Anything that is scheduled starts with these words.
 E_NEXT, E_KIND, E_A, E_B = 0, 1, 2, 3
 EVENT_WORDS = 4
 ARRIVAL, PORT_FREE, WAKE, FLOW_CALLED, FLOW_CREATED, FLOW_STARTED, SAMPLE = _constants(0, 7)
-CREDIT, TIMER = _constants(7, 9)
+CREDIT, RETRY, TIMER = _constants(7, 10)
 # TIMER plus a number: a timer of the congestion control
 
 # A packet. While it flies, its arrival is an event.
@@ -96,11 +108,12 @@ P_MARK = 8  # congestion experienced, or its echo
 P_HOP = 9  # where in the path's list the next port stands
 P_STAMP = 10  # time at which it was sent, or number of records of hops
 P_TAIL_NS = 11  # of a train: its last packet has come, or comes, to where it goes
+P_TAKEN = P_TAIL_NS  # of an answer, where packets may come in any order: the byte it answers
 P_HOPS = 12  # the records
 SHORT_PACKET_WORDS = 12
 MOST_HOPS = 5
 LONG_PACKET_WORDS = P_HOPS + MOST_HOPS
-DATA, ACK, NACK, PFC = _constants(0, 4)
+DATA, ACK, NACK, PFC, CNP = _constants(0, 5)
 
 # A port: one end of a link, and its own event PORT_FREE.
 PORT_PEER = 2
@@ -165,8 +178,19 @@ Q_PAIR = 32  # word that counts the flows between its hosts so far, or their pai
 Q_ENDED_NEXT = 33
 Q_SPORT = 34  # source port of its packets of data
 Q_CAME_NS = 35  # receiver: latest packet of data
-Q_CONTROL = 36  # words of the congestion control
-Q_WORDS = 64
+Q_CONTROL = 36  # words of the congestion control, up to
+Q_LINKS = 60  # of its way
+Q_RETRY_PLANNED = 61  # an event is to come
+Q_PROGRESS_NS = 62  # latest time at which a byte was acknowledged, or a first one sent
+Q_RETRIES = 63  # since then
+Q_CNP_AFTER_NS = 64  # receiver
+Q_TOLD, Q_MARKS_HELD = 65, 66  # receiver: bytes of the latest ACK, marks since then
+Q_CAME = 67  # receiver: bits of the packets that came before an earlier one
+Q_ANSWERED = 68  # sender: bits of the packets that were answered likewise
+Q_ANSWERED_END = 69  # packet after the last of them
+Q_RECOVERS_TO = 70  # packet that ends the recovery from a loss
+Q_RESEND = 71  # packet from which on those lost are looked for
+Q_WORDS = 72
 
 # What the flows between two hosts have in common, where they come as the run goes.
 PAIR_COUNT = 0  # flows so far

@@ -3,6 +3,7 @@
 from simcore.kernels.packets import layout as f
 from simcore.kernels.packets.compiled import kernel
 from simcore.kernels.packets.layout import Ints
+from simcore.kernels.packets.randoms import first_of_next_stream
 
 # Seed of the hash by which a host with several ports chooses one; the network simulator's default.
 _HOST_SEED = 0x8BADF00D
@@ -23,9 +24,12 @@ def choose_paths(arena: Ints, qp: int) -> None:
     source, target = arena[qp + f.Q_SOURCE], arena[qp + f.Q_TARGET]
     forth = source_port | _DATA_PORT << 16
     back = _DATA_PORT | source_port << 16
-    arena[qp + f.Q_PORT] = _write_path(arena, arena[qp + f.Q_FORTH], source, target, forth)
-    arena[qp + f.Q_RECEIVER] = _write_path(arena, arena[qp + f.Q_BACK], target, source, back)
-    arena[qp + f.Q_LINE_RATE] = arena[arena[qp + f.Q_PORT] + f.PORT_RATE]
+    begin, end = _write_path(arena, arena[qp + f.Q_FORTH], source, target, forth)
+    if arena[f.ROUTING] >= f.BY_DETOUR:
+        begin, end = _take_detour(arena, qp, begin, end, forth)
+    arena[qp + f.Q_PORT], arena[qp + f.Q_LINKS] = begin, end - arena[qp + f.Q_FORTH] + 1
+    arena[qp + f.Q_RECEIVER], _ = _write_path(arena, arena[qp + f.Q_BACK], target, source, back)
+    arena[qp + f.Q_LINE_RATE] = arena[begin + f.PORT_RATE]
 
 
 @kernel
@@ -34,15 +38,43 @@ def _take_told_ways(arena: Ints, qp: int, pair: int) -> None:
     arena[qp + f.Q_PORT], arena[qp + f.Q_RECEIVER] = arena[forth], arena[back]
     arena[qp + f.Q_FORTH], arena[qp + f.Q_BACK] = forth + 1, back + 1
     arena[qp + f.Q_LINE_RATE] = arena[arena[forth] + f.PORT_RATE]
+    links = 0
+    while arena[forth + links] != 0:
+        links += 1
+    arena[qp + f.Q_LINKS] = links
 
 
 @kernel
 def next_port(arena: Ints, node: int, packet: int) -> int:
     """Port by which *packet* leaves the switch *node*."""
-    if arena[f.ROUTING] == f.BY_HASH:
+    routing = arena[f.ROUTING]
+    if routing != f.IN_TURN and routing != f.SHORTEST_QUEUE:
         at = arena[packet + f.P_HOP]
         arena[packet + f.P_HOP] = at + 1
-        return arena[at]
+        return _port_of_flowlet(arena, node, packet, at) if routing == f.BY_FLOWLET else arena[at]
+    return _chosen_port(arena, node, packet)
+
+
+@kernel
+def _port_of_flowlet(arena: Ints, node: int, packet: int, at: int) -> int:
+    """Port that the flow took here before, or after a pause the one with the shortest queue.
+
+    Source: Vanini et al., "Let it flow: resilient asymmetric load balancing with flowlet
+    switching", NSDI 2017. Behind the ways of a flow stands when it came by each of their hops.
+    """
+    qp = arena[packet + f.P_QP]
+    times = at + 2 * (arena[qp + f.Q_BACK] - arena[qp + f.Q_FORTH])
+    last_ns, port = arena[times], arena[at]
+    arena[times] = arena[f.NOW_NS]
+    has_paused = last_ns != 0 and arena[f.NOW_NS] - last_ns > arena[f.FLOWLET_NS]
+    if has_paused or arena[port + f.PORT_NODE] != node:
+        arena[at] = port = _chosen_port(arena, node, packet)
+    return port
+
+
+@kernel
+def _chosen_port(arena: Ints, node: int, packet: int) -> int:
+    """One of the equally near next ports of a packet: the next in turn, or by queue."""
     qp = arena[packet + f.P_QP]
     is_data = arena[packet + f.P_TYPE] == f.DATA
     target = arena[qp + f.Q_TARGET] if is_data else arena[qp + f.Q_SOURCE]
@@ -53,7 +85,7 @@ def next_port(arena: Ints, node: int, packet: int) -> int:
     turn = arena[node + f.NODE_TURN]
     arena[node + f.NODE_TURN] += 1
     chosen = arena[first + turn % count]
-    if arena[f.ROUTING] == f.SHORTEST_QUEUE:  # of equally short ones, the first in turn
+    if arena[f.ROUTING] != f.IN_TURN:  # of equally short ones, the first in turn
         for step in range(1, count):
             other = arena[first + (turn + step) % count]
             if arena[other + f.PORT_EGRESS] < arena[chosen + f.PORT_EGRESS]:
@@ -62,8 +94,14 @@ def next_port(arena: Ints, node: int, packet: int) -> int:
 
 
 @kernel
-def _write_path(arena: Ints, at: int, source: int, target: int, ends: int) -> int:
-    """Write the switches' ports on the way between two nodes; the port at which it begins."""
+def _write_path(
+    arena: Ints, at: int, source: int, target: int, ends: int
+) -> tuple[int, int]:
+    """Write the switches' ports on the way between two nodes.
+
+    Returns:
+        The port at which it begins, and the place behind those written.
+    """
     node, begin = source, 0
     addresses = _address(arena[source + f.NODE_ID]), _address(arena[target + f.NODE_ID])
     while node != target:
@@ -76,11 +114,38 @@ def _write_path(arena: Ints, at: int, source: int, target: int, ends: int) -> in
         port = arena[first + choice]
         if begin == 0:
             begin = port
-        else:
+        if arena[node + f.NODE_IS_SWITCH] != 0:
             arena[at] = port
             at += 1
         node = arena[arena[port + f.PORT_PEER] + f.PORT_NODE]
-    return begin
+    return begin, at
+
+
+@kernel
+def _take_detour(arena: Ints, qp: int, begin: int, end: int, ends: int) -> tuple[int, int]:
+    """Write a way over the switch of a host drawn at random, unless the shortest one is better.
+
+    Valiant, "A scheme for fast parallel communication", SIAM Journal on Computing 11(2), 1982; by
+    queues: UGAL, Singh, "Load-balanced routing in interconnection networks", Stanford 2005: the
+    queue that a way begins with, times its links. As ``_write_path``.
+    """
+    at, source, target = arena[qp + f.Q_FORTH], arena[qp + f.Q_SOURCE], arena[qp + f.Q_TARGET]
+    drawn = int(first_of_next_stream(arena, f.MARK_STREAM) * arena[f.HOST_COUNT])
+    middle = arena[arena[f.HOSTS] + drawn]
+    if middle == source or middle == target:
+        return begin, end
+    room = at + 2 * (arena[qp + f.Q_BACK] - at)  # behind the ways of data and of ACKs
+    detour, last = _write_path(arena, room, source, middle, ends)
+    last -= 1  # not on to the host: its switch is what is passed
+    _, last = _write_path(arena, last, arena[arena[last] + f.PORT_NODE], target, ends)
+    if arena[f.ROUTING] == f.BY_QUEUED_DETOUR:
+        straight = arena[arena[at] + f.PORT_EGRESS] * (end - at + 1)
+        around = arena[arena[room] + f.PORT_EGRESS] * (last - room + 1)
+        if straight <= around + arena[f.DETOUR_BIAS]:
+            return begin, end
+    for place in range(last - room):
+        arena[at + place] = arena[room + place]
+    return detour, at + last - room
 
 
 @kernel

@@ -16,13 +16,13 @@ from simcore.kernels.packets.event_wheel import (
 from simcore.kernels.packets.host import (
     call_flow,
     receive_ack,
-    receive_data,
     relay,
     send_from_host,
     start_flow,
 )
 from simcore.kernels.packets.layout import Floats, Ints
 from simcore.kernels.packets.paths import choose_paths
+from simcore.kernels.packets.receiving import receive_data
 from simcore.kernels.packets.records import (
     is_lost,
     new_event,
@@ -30,6 +30,7 @@ from simcore.kernels.packets.records import (
     release_event,
     release_packet,
 )
+from simcore.kernels.packets.recovery import retries
 from simcore.kernels.packets.switch import arrive_at_switch, send_from_switch
 
 
@@ -163,6 +164,11 @@ def _handle(arena: Ints, reals: Floats, kind: int, event: int) -> None:
         release_event(arena, event)
         if arena[port + f.PORT_BUSY] == 0:
             _send(arena, reals, port)
+    elif kind == f.RETRY:
+        qp = arena[event + f.E_A]
+        release_event(arena, event)
+        if retries(arena, reals, qp):
+            send_from_host(arena, arena[qp + f.Q_PORT])
     elif kind == f.FLOW_CALLED:  # two more events without delay, as the reference starts flows
         arena[event + f.Q_START_NS] = arena[f.NOW_NS]
         choose_paths(arena, event)
@@ -214,10 +220,11 @@ def _arrive(arena: Ints, reals: Floats, trace: Ints, packet: int) -> None:
     arena[f.TAKEN_PACKETS] += 1
     qp = arena[packet + f.P_QP]
     if arena[f.TRACING] != 0 and arena[node + f.NODE_IS_SWITCH] == 0:
-        known = kind == f.ACK or kind == f.NACK
+        known = kind == f.ACK or kind == f.NACK or kind == f.CNP
         note(arena, trace, node, packet, arena[qp + f.Q_RATE] if known else 0)
     if kind == f.DATA:
-        receive_data(arena, qp, packet)
+        if receive_data(arena, qp, packet):
+            send_from_host(arena, arena[qp + f.Q_RECEIVER])
     elif kind == f.PFC:
         _heed_pfc(arena, reals, port, packet)
     else:

@@ -23,6 +23,9 @@ def arrive_at_switch(arena: Ints, reals: Floats, port: int, packet: int) -> None
     if arena[f.CREDITS] != 0:  # there is room
         _queue(arena, reals, out, packet, size)
         return
+    if arena[f.PAUSES_PEERS] == 0:
+        _take_or_drop(arena, reals, port, out, packet)
+        return
     threshold = _threshold(arena, port)
     fits_headroom = size + arena[port + f.PORT_OVER] <= arena[port + f.PORT_HEADROOM]
     if not fits_headroom and size + _shared(arena, port) > threshold:
@@ -36,6 +39,24 @@ def arrive_at_switch(arena: Ints, reals: Floats, port: int, packet: int) -> None
         if over or _shared(arena, port) >= _threshold(arena, port):
             arena[port + f.PORT_HAS_PAUSED] = 1
             _send_pfc(arena, port, f.PAUSE_FIELD)
+    _queue(arena, reals, out, packet, size)
+
+
+@kernel
+def _take_or_drop(arena: Ints, reals: Floats, port: int, out: int, packet: int) -> None:
+    """Queue a packet where pauses are off, unless its queue would exceed the buffer that is free.
+
+    Threshold: Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet
+    switches", IEEE/ACM Transactions on Networking 6(2), 1998, with a factor of 1.
+    """
+    node, size = arena[port + f.PORT_NODE], arena[packet + f.P_BYTES]
+    free = arena[node + f.NODE_BUFFER] - arena[node + f.NODE_SHARED]
+    if arena[out + f.PORT_EGRESS] + size > free:
+        arena[f.DROPS] += 1
+        arena[port + f.PORT_DROPS] += 1
+        release_packet(arena, packet)
+        return
+    arena[node + f.NODE_SHARED] += size
     _queue(arena, reals, out, packet, size)
 
 
@@ -128,6 +149,9 @@ def _leave(arena: Ints, port: int, size: int) -> None:
     """Free the buffer of a packet that came in at *port*."""
     if arena[f.CREDITS] != 0:
         return_credit(arena, port, size)
+        return
+    if arena[f.PAUSES_PEERS] == 0:
+        arena[arena[port + f.PORT_NODE] + f.NODE_SHARED] -= size
         return
     over = min(arena[port + f.PORT_OVER], size)
     shared = min(size - over, _shared(arena, port))

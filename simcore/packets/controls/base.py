@@ -19,6 +19,7 @@ class Control:
         telemetry_bytes: Bytes that data packets carry for it, and ACKs bring back.
         stamps_hops: Switches write a record into each data packet.
         needs_window: It cannot work without a window.
+        hears_of_marks: Packets of their own may tell it of marks, in place of ACKs.
     """
 
     code: int
@@ -26,3 +27,4 @@ class Control:
     telemetry_bytes: int = 0
     stamps_hops: bool = False
     needs_window: bool = False
+    hears_of_marks: bool = False

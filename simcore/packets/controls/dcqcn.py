@@ -19,4 +19,4 @@ def _words(run: Parameters) -> Words:
     }
 
 
-DCQCN = Control(code=k.CODE, words=_words)
+DCQCN = Control(code=k.CODE, words=_words, hears_of_marks=True)

@@ -17,5 +17,8 @@ def _words(run: Parameters) -> Words:
     }
 
 
-# five records of 8 bytes and a count of 2, in full from the first hop on
-HPCC = Control(k.CODE, _words, telemetry_bytes=42, stamps_hops=True, needs_window=True)
+TELEMETRY_BYTES = 42
+"""Five records of 8 bytes and a count of 2, in full from the first hop on."""
+HPCC = Control(
+    k.CODE, _words, telemetry_bytes=TELEMETRY_BYTES, stamps_hops=True, needs_window=True
+)

@@ -81,16 +81,16 @@ def _queue(arena: Ints, record: int) -> int:
 
 
 @kernel
-def _elapsed_ns(record: int, old: int) -> int:
+def elapsed_ns(record: int, old: int) -> int:
     return ((record >> 3) - (old >> 3)) & 0xFFFFFF
 
 
 @kernel
-def _load(arena: Ints, qp: int, record: int, old: int) -> float:
+def load_between(arena: Ints, qp: int, record: int, old: int) -> float:
     """Utilisation of a hop between two records: throughput, and queue against the window."""
     line = _RATE_OF[record & 7]
     sent = (((record >> 27) - (old >> 27)) & 0xFFFFF) * 128 * arena[f.HOP_UNIT]
-    rate = (sent * 8) / (_elapsed_ns(record, old) * 1e-9)
+    rate = (sent * 8) / (elapsed_ns(record, old) * 1e-9)
     queue = np.float64(min(_queue(arena, record), _queue(arena, old)))
     return rate / line + queue * arena[qp + f.Q_LINE_RATE] / line / arena[qp + f.Q_WINDOW]
 
@@ -104,9 +104,9 @@ def _move(arena: Ints, reals: Floats, qp: int, packet: int, updates: bool) -> No
         if _is_left_out(arena, record, updates):
             continue
         is_known = True
-        load = _load(arena, qp, record, old)
+        load = load_between(arena, qp, record, old)
         if load > most:
-            most, of_ns = load, _elapsed_ns(record, old)
+            most, of_ns = load, elapsed_ns(record, old)
         arena[qp + _HOPS + hop] = record
     if not is_known:
         return
@@ -140,7 +140,7 @@ def _move_by_hop(arena: Ints, reals: Floats, qp: int, packet: int, updates: bool
         rate, stage = arena[qp + _HOP_RATE + hop], arena[qp + _HOP_STAGE + hop]
         if not _is_left_out(arena, record, updates):
             is_known = True
-            load, of_ns = _load(arena, qp, record, old), min(_elapsed_ns(record, old), base_ns)
+            load, of_ns = load_between(arena, qp, record, old), min(elapsed_ns(record, old), base_ns)
             arena[qp + _HOPS + hop] = record
             kept = reals[qp + _HOP_LOAD + hop] * (base_ns - of_ns)
             reals[qp + _HOP_LOAD + hop] = (kept + load * of_ns) / np.float64(base_ns)
