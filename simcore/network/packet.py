@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from simcore.packets.steady import Steady
 
 
-_KEYS = {"credit_bytes": "network.buffer", "routing": "network.routing"}
+_KEYS = {
+    "params.credit_bytes": "network.buffer",
+    "params.routing": "network.routing",
+    "params.cnp_interval_ns": "network.notification",
+    "link_changes": "network.link_changes",
+}
 """Keys of a run file, by those of the packet engine."""
 
 
@@ -88,7 +93,7 @@ class Packet(ExternalNetwork):
         parameters = settings.parameters(wire[2] for wire in topology.links)
         try:
             packets = LivePackets(
-                topology.with_ways_told(told),
+                topology.with_ways_told(told).with_changes(settings.changes()),
                 parameters,
                 settings.seed,
                 way=self._way if told else None,
@@ -96,7 +101,7 @@ class Packet(ExternalNetwork):
                 steady=steady,
             )
         except ConfigError as error:
-            place = _KEYS.get(error.at.removeprefix("params."), "network")
+            place = _KEYS.get(error.at, "network")
             raise ConfigError(place, error.rule, got=error.got) from None
         free_bytes = packets.least_free_buffer_bytes
         if settings.transport == "roce" and free_bytes <= 0:

@@ -9,15 +9,19 @@ from pydantic import Field
 
 from simcore.errors import ConfigError
 from simcore.files.json_file import read_json
-from simcore.packets.flows import Flows, read_flows
+from simcore.packets.files.flows import Flows, read_flows
+from simcore.packets.files.link_rows import LinkChange, read_link_changes
+from simcore.packets.files.rows import table_rows, whole
 from simcore.packets.parameters import MOST_RATE, Parameters
-from simcore.packets.rows import table_rows, whole
 from simcore.registry import did_you_mean
 from simcore.schema import Schema
 
 MOST_NODES = 1 << 20
 _LINK_COLUMNS = ("a", "b", "rate_bps", "delay_ns")
-_KEYS = ("name", "topology", "params", "flows_cols", "flows", "ecmp_next_hops")
+_KEYS = (
+    "name", "topology", "params", "flows_cols", "flows", "ecmp_next_hops", "link_changes_cols",
+    "link_changes",
+)  # fmt: skip
 # of a recorded case: what was measured, and notes, none of which changes a run
 _NOTES = ("family", "cc", "note", "deterministic", "expect", "expect_stats", "reference")
 
@@ -47,6 +51,7 @@ class Topology:
         buffer_bytes: Buffer of a switch.
         next_hops: Of some switches and hosts, the order in which a hash picks equal next hops.
         ways_told: No ways are looked for: whoever begins a flow tells its way.
+        changes: Of links, by time.
     """
 
     nodes: int
@@ -55,10 +60,15 @@ class Topology:
     buffer_bytes: int
     next_hops: Mapping[tuple[int, int], tuple[int, ...]]
     ways_told: bool = False
+    changes: tuple[LinkChange, ...] = ()
 
     def with_ways_told(self, told: bool) -> "Topology":
         """This topology, whose ways are told or looked for."""
         return replace(self, ways_told=told)
+
+    def with_changes(self, changes: tuple[LinkChange, ...]) -> "Topology":
+        """This topology, whose links change so."""
+        return replace(self, changes=changes)
 
 
 @dataclass(frozen=True)
@@ -103,6 +113,8 @@ def case_of(data: object) -> Case:
         raise ConfigError("name", "must be text", got=name)
     parameters = Parameters.from_file_data(data.get("params", {}), at="params")
     topology = _topology(data["topology"], data.get("ecmp_next_hops"), parameters)
+    changes = data.get("link_changes", [])
+    topology = replace(topology, changes=read_link_changes(data.get("link_changes_cols"), changes))
     flows = read_flows(data.get("flows_cols"), data["flows"])
     _check_ends(flows, topology)
     return Case(name, topology, flows, parameters)

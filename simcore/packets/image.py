@@ -48,6 +48,24 @@ class Image:
     nodes: int
     network: Network
 
+    def take_words(self, count: int) -> int:
+        """First of so many new words, all 0."""
+        first = int(self.arena[f.NEXT_WORD])
+        self.make_room(count)
+        self.arena[f.NEXT_WORD] = first + count
+        return first
+
+    def make_room(self, count: int) -> None:
+        """Let the arena have so many words to spare, beside what one event may take."""
+        self.grow(int(self.arena[f.NEXT_WORD]) + count + int(self.arena[f.RESERVE_WORDS]))
+
+    def grow(self, words: int) -> None:
+        """Let the arena have so many words at least."""
+        arena = self.arena
+        if words > arena.size:
+            more = np.zeros(max(words, 2 * arena.size) - arena.size, np.int64)
+            self.arena = np.concatenate((arena, more))
+
     @property
     def reals(self) -> Floats:
         """Arena read as numbers of double precision."""
@@ -78,7 +96,7 @@ def build_image(case: Case, seed: int) -> Image:
     followers, pairs = _followers(case), _pairs(case)
     count, widest = len(case.flows.ids), max(map(len, followers), default=0)
     reserve = 8 * f.LONG_PACKET_WORDS + 4 * widest + record_words(case.parameters)
-    heap = count + reserve + 1024
+    heap = count + reserve + 1024 + 2 * len(case.topology.changes)
     links, ports = _links_of_flows(case, network), network.owner.size
     ways = way_lists(case.parameters)
     sizes = (

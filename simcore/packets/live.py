@@ -11,15 +11,16 @@ from simcore.kernels.packets import routes
 from simcore.kernels.packets.begin import TIMERS_FIRST, begin_flow
 from simcore.kernels.packets.run_loop import run_until
 from simcore.packets.case import Case, Topology
-from simcore.packets.flows import Flows
+from simcore.packets.files.flows import Flows
 from simcore.packets.image import build_image
+from simcore.packets.link_changes import LinkChanges
 from simcore.packets.network import refuse_windows_of_nothing, windows
 from simcore.packets.parameters import Parameters
 from simcore.packets.rules import takes_detours
 from simcore.packets.steady import Steady
 from simcore.packets.views.circles import Waits
 from simcore.packets.views.report import Report, report_of
-from simcore.packets.waiting import Progress
+from simcore.packets.waiting import Progress, gave_up
 from simcore.packets.wires import way_facts
 
 Way = Callable[[int, int], Sequence[int]]
@@ -66,6 +67,7 @@ class LivePackets:
     ) -> None:
         self._image = build_image(Case("", topology, _NO_FLOWS, parameters), seed)
         self._image.arena[f.ENDS_AT_RECEIVER] = ends_at_receiver
+        self._changes = LinkChanges(topology.changes, self._image, parameters)
         self._ended_at = f.Q_LAST_BYTE_NS if ends_at_receiver else f.Q_FINISH_NS
         self._topology, self._way = topology, way
         self._run, self._network = parameters, self._image.network
@@ -138,7 +140,7 @@ class LivePackets:
             if first == TIMERS_FIRST:
                 self._run_timers_before(now_ns)
             else:
-                self._grow(int(self._image.arena[f.NEEDED_WORDS]))
+                self._image.grow(int(self._image.arena[f.NEEDED_WORDS]))
         self._flows.append(first)
         self._source.append(source)
         self._open[source] += 1
@@ -196,8 +198,13 @@ class LivePackets:
     def _run_until(self, until_ns: int) -> None:
         image = self._image
         while (status := int(run_until(image.arena, image.reals, until_ns))) != f.ENDED:
-            if status == f.FULL:
-                self._grow(int(image.arena[f.NEEDED_WORDS]))
+            if status == f.REROUTES:
+                arena = image.arena
+                self._changes.reroute(
+                    image, [x for x in self._flows if arena[x + f.Q_FINISH_NS] < 0]
+                )
+            elif status == f.FULL:
+                self._image.grow(int(image.arena[f.NEEDED_WORDS]))
             elif not self._progress.is_made(image, self._acked()):
                 image.arena[f.NEXT_NS] = -1  # nothing more comes, unless another flow begins
                 return
@@ -208,7 +215,7 @@ class LivePackets:
 
     def _new_pair(self, source: int, target: int) -> int:
         """Record of what all flows between two hosts have in common."""
-        pair = self._pairs[source, target] = self._words(f.PAIR_WORDS)
+        pair = self._pairs[source, target] = self._image.take_words(f.PAIR_WORDS)
         told = {
             f.PAIR_SOURCE: self._image.nodes + f.NODE_WORDS * source,
             f.PAIR_TARGET: self._image.nodes + f.NODE_WORDS * target,
@@ -240,7 +247,7 @@ class LivePackets:
         return found | {f.PAIR_WINDOW: window, f.PAIR_BASE_RTT_NS: round_ns}
 
     def _write_way(self, ports: Sequence[int]) -> int:
-        first = self._words(len(ports) + 1)  # the 0 behind them ends it
+        first = self._image.take_words(len(ports) + 1)  # the 0 behind them ends it
         at = self._image.ports + f.PORT_WORDS * np.array(ports, np.int64)
         self._image.arena[first : first + len(ports)] = at
         return first
@@ -259,25 +266,12 @@ class LivePackets:
         if 2 * need > self._room[host]:
             self._room[host] = 2 * need + 8
             for port in self._ports[host].tolist():
-                new = self._words(self._room[host])
+                new = self._image.take_words(self._room[host])
                 arena, row = self._image.arena, self._image.port_table[port]
                 old, count = int(row[f.PORT_QPS]), int(row[f.PORT_QP_COUNT])
                 arena[new : new + count] = arena[old : old + count]
                 row[f.PORT_QPS] = new
         self._spare[host] = self._room[host] - need
-
-    def _words(self, count: int) -> int:
-        """First of so many new words, all 0."""
-        first = int(self._image.arena[f.NEXT_WORD])
-        self._grow(first + count + int(self._image.arena[f.RESERVE_WORDS]))
-        self._image.arena[f.NEXT_WORD] = first + count
-        return first
-
-    def _grow(self, words: int) -> None:
-        arena = self._image.arena
-        if words > arena.size:
-            more = np.zeros(max(words, 2 * arena.size) - arena.size, np.int64)
-            self._image.arena = np.concatenate((arena, more))
 
     def waiting(self) -> list[str]:
         """One sentence for each flow that has begun and not ended."""
@@ -287,9 +281,10 @@ class LivePackets:
                 continue
             source, target, _, size, *_ = self.row(number)
             acked, sent = int(arena[first + f.Q_ACKED]), int(arena[first + f.Q_NEXT])
+            why = gave_up(int(arena[first + f.Q_RETRIES]))
             sentences.append(
                 f"The flow of {size} bytes from host {source} to host {target} never ends: {sent}"
-                f" bytes were sent and {acked} acknowledged, and nothing sends lost ones again."
+                f" bytes were sent and {acked} acknowledged, and {why}."
             )
         return sentences
 

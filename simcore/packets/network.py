@@ -74,21 +74,40 @@ def build_network(case: Case) -> Network:
     if hosts.size * topology.nodes > MOST_PAIRS:
         rule = f"must be such that there are at most {MOST_PAIRS:,} pairs of hosts and nodes"
         raise ConfigError("topology.num_nodes", rule, got=topology.nodes)
-    ports, at = _ports_of_nodes(owner, is_switch)
-    links = np.empty((len(ends), 3), np.int64)
-    links[:, routes.DELAY] = ends[:, 3]
-    sending = 8 * 10**9 * case.parameters.packet_payload_size
-    links[:, routes.SENDING] = sending // ends[:, 2]
-    links[:, routes.RATE] = ends[:, 2]
-    first = np.zeros(hosts.size * topology.nodes + 1, np.int64)
-    hops = np.zeros(max(1, hosts.size * len(ends)), np.int64)
-    pairs = np.zeros((hosts.size * topology.nodes, routes.PAIR_WORDS), np.int64)
-    routes.find_next_hops(ports, at, owner, is_switch, hosts, first, hops, pairs, links)
-    rate, delay = np.repeat(ends[:, 2], 2), np.repeat(ends[:, 3], 2)
-    network = Network(owner, rate, delay, is_switch, hosts, first, hops[: first[-1]], pairs)
+    network = _network(owner, ends, is_switch, hosts, case.parameters.packet_payload_size)
     _refuse_lost_flows(case, network)
     _order_next_hops(topology, network)
     return network
+
+
+def _network(owner: Ints, ends: Ints, is_switch: Ints, hosts: Ints, payload: int) -> Network:
+    """Next hops and ways over all links that have a rate.
+
+    Args:
+        owner: (2 L,) node of each port.
+        ends: (L, 4) ends, rate and delay of each link.
+        is_switch: (N,) 1 for switches.
+        hosts: (H,) hosts towards which there are next hops.
+        payload: Of a full packet, in bytes.
+    """
+    nodes = is_switch.size
+    ports, at = _ports_of_nodes(owner, is_switch, ends[:, 2] > 0)
+    links = np.empty((len(ends), 3), np.int64)
+    links[:, routes.DELAY] = ends[:, 3]
+    links[:, routes.SENDING] = 8 * 10**9 * payload // np.maximum(1, ends[:, 2])
+    links[:, routes.RATE] = ends[:, 2]
+    first = np.zeros(hosts.size * nodes + 1, np.int64)
+    hops = np.zeros(max(1, hosts.size * len(ends)), np.int64)
+    pairs = np.zeros((hosts.size * nodes, routes.PAIR_WORDS), np.int64)
+    routes.find_next_hops(ports, at, owner, is_switch, hosts, first, hops, pairs, links)
+    rate, delay = np.repeat(ends[:, 2], 2), np.repeat(ends[:, 3], 2)
+    return Network(owner, rate, delay, is_switch, hosts, first, hops[: first[-1]], pairs)
+
+
+def rerouted(network: Network, rates: Ints, payload: int) -> Network:
+    """The network once its links have other *rates*, (L,) in bit/s; one of 0 leads nowhere."""
+    ends = np.column_stack([network.owner[::2], network.owner[1::2], rates, network.delay[::2]])
+    return _network(network.owner, ends, network.is_switch, network.hosts, payload)
 
 
 def _roots(case: Case, is_switch: Ints) -> Ints:
@@ -106,15 +125,17 @@ def _roots(case: Case, is_switch: Ints) -> Ints:
     return np.array(sorted({*case.flows.source, *case.flows.target}), np.int64)
 
 
-def _ports_of_nodes(owner: Ints, is_switch: Ints) -> tuple[Ints, Ints]:
+def _ports_of_nodes(owner: Ints, is_switch: Ints, is_up: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Ports node by node, neighbours that are switches first, those of higher ids before others.
+
+    Only those of links that are up.
 
     The reference looks at neighbours in the order of the memory that they lie in, which is this
     one for switches; hosts relay nothing, so that their order does not matter.
     """
-    numbers = np.arange(owner.size)
-    neighbour = owner[numbers ^ 1]
-    ports = np.lexsort((numbers, -neighbour, -is_switch[neighbour], owner))
+    numbers = np.flatnonzero(np.repeat(is_up, 2))
+    node, neighbour = owner[numbers], owner[numbers ^ 1]
+    ports = numbers[np.lexsort((numbers, -neighbour, -is_switch[neighbour], node))]
     at = np.searchsorted(owner[ports], np.arange(is_switch.size + 1))
     return ports, at
 

@@ -64,6 +64,7 @@ class Parameters(Schema):
     link_control: Literal["pfc", "credits", "drop"] = "pfc"
     credit_bytes: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
     routing: Literal["ecmp", "spray", "adaptive", "flowlet", "valiant", "ugal"] = "ecmp"
+    reroute_ns: Nanoseconds = 100_000
     flowlet_ns: Annotated[int, Field(ge=1, le=10**12)] = 10_000
     ugal_bias_bytes: Annotated[int, Field(ge=0, le=10**12)] = 0
     retry_ns: Nanoseconds = 0

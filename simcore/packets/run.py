@@ -12,6 +12,7 @@ from simcore.kernels.packets import layout as f
 from simcore.kernels.packets.run_loop import call_flows, count_flying, plan_sample, run_packets
 from simcore.packets.case import Case
 from simcore.packets.image import Image, build_image
+from simcore.packets.link_changes import LinkChanges
 from simcore.packets.waiting import Progress, who_waits
 
 Ints = NDArray[np.int64]
@@ -73,7 +74,8 @@ def run_case(
         ConfigError: The network cannot be run with these parameters.
     """
     image = build_image(case, seed)
-    status = carry_out(image, on_rows, watch)
+    changes = LinkChanges(case.topology.changes, image, case.parameters)
+    status = carry_out(image, on_rows, watch, changes)
     arena = image.arena
     message = who_waits(case, image) if status == f.STUCK else ""
     return Outcome(
@@ -88,7 +90,12 @@ def run_case(
     )
 
 
-def carry_out(image: Image, on_rows: OnRows | None = None, watch: Watch | None = None) -> int:
+def carry_out(
+    image: Image,
+    on_rows: OnRows | None = None,
+    watch: Watch | None = None,
+    changes: LinkChanges | None = None,
+) -> int:
     """Run what is in *image* until it ends or is stuck; which of the two."""
     trace = np.zeros(f.TRACE_WORDS * (_ROWS if on_rows else 1), np.int64)
     image.arena[f.TRACING] = on_rows is not None
@@ -105,9 +112,12 @@ def carry_out(image: Image, on_rows: OnRows | None = None, watch: Watch | None =
             acked = int(image.flow_table[:, f.Q_ACKED].sum())
             status = status if progress.is_made(image, acked) else f.STUCK
         if status == f.FULL:
-            size = max(int(image.arena[f.NEEDED_WORDS]), 2 * image.arena.size)
-            image.arena = np.concatenate((image.arena, np.zeros(size - image.arena.size, np.int64)))
+            image.grow(max(int(image.arena[f.NEEDED_WORDS]), 2 * image.arena.size))
             continue
+        if status == f.REROUTES and changes is not None:
+            begun = image.flow_table[:, f.Q_START_NS] >= 0
+            left = np.flatnonzero(begun & (image.flow_table[:, f.Q_FINISH_NS] < 0))
+            changes.reroute(image, (image.flows + f.Q_WORDS * left).tolist())
         if on_rows is not None:
             rows = trace.reshape(-1, f.TRACE_WORDS)
             on_rows(rows[: image.arena[f.TRACE_ROWS]].copy())

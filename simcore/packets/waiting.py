@@ -49,6 +49,11 @@ class Progress:
         return handled - self._handled < MOST_IDLE_PACKETS
 
 
+def gave_up(retries: int) -> str:
+    """Why lost bytes of a flow are not sent again, after so many *retries*."""
+    return f"it gave up after {retries} retries" if retries else "nothing sends lost ones again"
+
+
 def _reason(image: Image, index: int) -> str:
     row = image.flow_table[index]
     port = int(row[f.Q_PORT])
@@ -58,9 +63,10 @@ def _reason(image: Image, index: int) -> str:
         held = _held_packets(image, index)
         if held:
             return f"has {held} packets in queues whose ports are paused"
+        why = gave_up(int(row[f.Q_RETRIES]))
         return (
             f"waits for an ACK of bytes {acked} to {sent} of {size}, which were lost or dropped:"
-            " nothing sends them again"
+            f" {why}"
         )
     if image.arena[port + f.PORT_PAUSED]:
         return f"may not send: host {source} is paused, and nobody lets it go on"

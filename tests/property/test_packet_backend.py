@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from engine_runs import collective, dimension, options, program, receive, run_of, send
@@ -20,7 +20,8 @@ from simcore.graphs.stack import StackedGraph
 from simcore.machine.graph_dimensions import network_dimensions
 from simcore.network import NetworkDimension, Packet
 from simcore.network.lines import lines_of
-from simcore.packets.fabric import PacketNetwork
+from simcore.packets.controls import CONTROLS
+from simcore.packets.fabric import ControlName, PacketNetwork
 from simcore.terms import CollectiveKind
 
 ROCE, INFINIBAND = 82, 26
@@ -126,9 +127,8 @@ def test_messages_inside_the_first_dimension_need_no_packets() -> None:
     assert arrival_ns(network, (0, 4), 10_000, **inside) == across
 
 
-@pytest.mark.parametrize("transport", ["roce", "infiniband"])
-@pytest.mark.parametrize("routing", ["ecmp", "spray", "adaptive"])
-def test_an_all_to_all_on_a_leaf_spine_ends_on_every_fabric(transport: str, routing: str) -> None:
+def all_to_all_of(**told: Any) -> Packet:
+    """An all-to-all of eight NPUs on a leaf-spine, after it has ended."""
     table = {
         "family": "leaf_spine",
         "params": {"leaves": 2, "npus_per_leaf": 4, "spines": 2},
@@ -136,15 +136,38 @@ def test_an_all_to_all_on_a_leaf_spine_ends_on_every_fabric(transport: str, rout
         "latency": "500 ns",
     }
     network = engine_dimensions(network_dimensions(NetworkFile.from_file_data(table, at=""), ""))
-    told = {"transport": transport, "routing": routing, "congestion_control": "none"}
     settings = PacketNetwork.from_file_data(told, at="network")
     nodes = [program([collective(CollectiveKind.ALL_TO_ALL, 1 << 16)])]
     inputs = run_of(list(network), nodes, options(["direct"] * len(network)))
     packets = Packet(network, settings)
     found = run_unfolded(replace(inputs, network=packets))
     assert not found.waiting
-    assert packets.account().figures["packets_dropped"] == 0
     assert found.sent_bytes == found.received_bytes == run_unfolded(inputs).sent_bytes
+    return packets
+
+
+@pytest.mark.parametrize("transport", ["roce", "infiniband"])
+@pytest.mark.parametrize("routing", ["ecmp", "spray", "adaptive", "flowlet", "valiant", "ugal"])
+def test_an_all_to_all_on_a_leaf_spine_ends_on_every_fabric(transport: str, routing: str) -> None:
+    packets = all_to_all_of(transport=transport, routing=routing, congestion_control="none")
+    assert packets.account().figures["packets_dropped"] == 0
+
+
+@pytest.mark.parametrize("control", [name for name in get_args(ControlName) if name != "window"])
+def test_an_all_to_all_ends_with_every_congestion_control(control: str) -> None:
+    told: dict[str, Any] = {"transport": "tcp" if control in ("reno", "cubic") else "roce"}
+    figures = all_to_all_of(routing="ecmp", congestion_control=control, **told).account().figures
+    assert figures["packets"] >= 7 * 8 * 2
+    assert control in CONTROLS
+
+
+def test_messages_of_a_run_get_over_losses_and_a_failed_link() -> None:
+    lost = all_to_all_of(routing="spray", congestion_control="none", loss=0.01, retry="20 us")
+    assert lost.account().figures["packets_resent"] > 0
+    change = {"at": "1 us", "between": [8, 10], "rate": "0 B/s"}  # a leaf's cable to a spine
+    all_to_all_of(
+        routing="ecmp", congestion_control="none", retry="50 us", link_changes=[change]
+    )  # fmt: skip
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -153,6 +176,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "unknown": ({"transprot": "roce"}, "did you mean 'transport'"),
     "fabric": ({"transport": "token_ring"}, "network.transport"),
     "buffer": ({"buffer": "100 KB"}, "network.buffer: must be more than"),
+    "train": ({"transport": "tcp", "train": 8}, "network.train: must be followed one by one"),
+    "told": (
+        {"link_changes": [{"at": "1 us", "between": [0, 1], "rate": "0 B/s"}]},
+        "network.link_changes: must be none where pairs of hosts keep the ways",
+    ),
     "unit": ({"buffer": 5}, "must have a unit"),
 }
 

@@ -72,7 +72,7 @@ def packets(file: Path, out: Path | None, seed: int | None, every: int, **files:
 
 
 def _run_manifest(data: object, file: Path, out: Path | None, *, is_of_one: bool) -> None:
-    from simcore.packets.manifest import entries_of, run_entries
+    from simcore.packets.files.manifest import entries_of, run_entries
 
     if out is None:
         raise ConfigError("--out", "must name a file where there are many cases", got=None)
@@ -113,7 +113,7 @@ def _run_one(case: "Case", seed: int, wishes: _Wishes) -> "Outcome":
 
 
 def _table(outcome: "Outcome") -> dict[str, Any]:
-    from simcore.packets.manifest import as_table
+    from simcore.packets.files.manifest import as_table
 
     return as_table(outcome)
 

@@ -2,9 +2,10 @@
 
 from simcore.kernels.packets import layout as f
 from simcore.kernels.packets.compiled import kernel
-from simcore.kernels.packets.event_wheel import double_heap, next_time_ns
+from simcore.kernels.packets.event_wheel import double_heap, next_time_ns, schedule
 from simcore.kernels.packets.host import call_flow
 from simcore.kernels.packets.layout import Ints
+from simcore.kernels.packets.records import new_event
 
 TIMERS_FIRST = -1
 """Timers were passed over while there was no packet to move: they must run first."""
@@ -64,3 +65,9 @@ def way_words(arena: Ints, links: int) -> int:
     That is the time of the latest packet at each hop for flowlets, or a way that is compared.
     """
     return 4 * links if arena[f.ROUTING] >= f.BY_FLOWLET else 2 * links
+
+
+@kernel
+def plan_event(arena: Ints, at_ns: int, kind: int, a: int, b: int) -> None:
+    """Schedule an event that does not by itself keep a run going."""
+    schedule(arena, at_ns, new_event(arena, kind, a, b))

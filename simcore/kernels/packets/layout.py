@@ -80,21 +80,22 @@ PAUSES_PEERS = 63  # a switch that fills up; else it drops packets
 FLOWLET_NS = 64  # pause of a flow after which a switch may choose another way for it
 DETOUR_BIAS = 65  # bytes, times links, by which a detour must be better
 HOSTS, HOST_COUNT = 66, 67  # their nodes
+LINKS_FAIL = 68  # some link fails at some time
 PARAMETERS = 72  # of the congestion control
 PARAMETER_WORDS = 24
 FIRST_RECORD = PARAMETERS + PARAMETER_WORDS
 
 # Who chooses among equally near next ports: a hash per flow; each packet takes them in turn, or the
 # one with the shortest queue.
-# With flowlets a switch chooses, by queue, after a pause; the source chooses between the shortest way
-# and a detour over a host's switch taken at random: always, or where its queues are shorter (UGAL).
+# With flowlets a switch chooses, by queue, after a pause. The source chooses a detour over the
+# switch of a host drawn at random: always, or where the queues are shorter (UGAL).
 BY_HASH, IN_TURN, SHORTEST_QUEUE, BY_FLOWLET, BY_DETOUR, BY_QUEUED_DETOUR = _constants(0, 6)
 
 # Anything that is scheduled starts with these words.
 E_NEXT, E_KIND, E_A, E_B = 0, 1, 2, 3
 EVENT_WORDS = 4
 ARRIVAL, PORT_FREE, WAKE, FLOW_CALLED, FLOW_CREATED, FLOW_STARTED, SAMPLE = _constants(0, 7)
-CREDIT, RETRY, TIMER = _constants(7, 10)
+CREDIT, RETRY, LINK_CHANGE, REROUTE, TIMER = _constants(7, 12)
 # TIMER plus a number: a timer of the congestion control
 
 # A packet. While it flies, its arrival is an event.
@@ -142,7 +143,8 @@ PORT_PAUSES, PORT_RESUMES = 32, 33  # frames received
 PORT_DROPS = 34
 PORT_LOSS = 35  # stream of random numbers of its link
 PORT_CREDIT = 36  # blocks of the peer's buffer that are free for it, where links have credits
-PORT_WORDS = 37
+PORT_DOWN = 37  # its link carries nothing: what it is given is lost
+PORT_WORDS = 38
 
 # A node.
 NODE_ID, NODE_IS_SWITCH = 0, 1
@@ -206,7 +208,7 @@ T_NS, T_NODE, T_TYPE, T_FLOW, T_SEQ, T_BYTES, T_MARK, T_RATE = 0, 1, 2, 3, 4, 5,
 TRACE_WORDS = 8
 
 # Why the kernel stops.
-ENDED, STUCK, FULL, TRACE_FULL, PAUSED, SAMPLED = 0, 1, 2, 3, 4, 5
+ENDED, STUCK, FULL, TRACE_FULL, PAUSED, SAMPLED, REROUTES = 0, 1, 2, 3, 4, 5, 6
 STRETCH = 1 << 24  # events after which the kernel comes back for a moment
 
 NO_WINDOW = 1 << 62  # bytes, in place of none

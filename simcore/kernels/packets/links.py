@@ -29,6 +29,20 @@ def port_time_ns(arena: Ints, port: int, size: int) -> int:
 
 
 @kernel
+def change_link(arena: Ints, port: int, rate: int) -> None:
+    """Give the link of *port* another rate from the next packet on; 0: it fails.
+
+    A link that fails forgets pauses. What it is given is lost, one packet after the other, as at
+    its last rate.
+    """
+    arena[port + f.PORT_DOWN] = rate == 0
+    if rate != 0:
+        arena[port + f.PORT_RATE], arena[port + f.PORT_SIZE] = rate, -1
+    else:
+        arena[port + f.PORT_PAUSED] = arena[port + f.PORT_HAS_PAUSED] = 0
+
+
+@kernel
 def transmit(arena: Ints, port: int, packet: int) -> None:
     """Start *packet* at an idle port: it is busy for the packet's time, then the packet flies."""
     if arena[f.TRAIN] > 1:

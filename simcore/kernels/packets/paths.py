@@ -8,6 +8,7 @@ from simcore.kernels.packets.randoms import first_of_next_stream
 # Seed of the hash by which a host with several ports chooses one; the network simulator's default.
 _HOST_SEED = 0x8BADF00D
 _DATA_PORT = 100  # where data goes to, and ACKs come from
+_DRAWS = 4  # of a host to pass by, until its switch is another than those of the flow's ends
 _FIRST_PORT = 10_000  # from which the first flow between two hosts comes
 
 
@@ -21,6 +22,11 @@ def choose_paths(arena: Ints, qp: int) -> None:
     if arena[f.WAYS_TOLD] != 0:
         _take_told_ways(arena, qp, pair)
         return
+    _choose(arena, qp, source_port)
+
+
+@kernel
+def _choose(arena: Ints, qp: int, source_port: int) -> None:
     source, target = arena[qp + f.Q_SOURCE], arena[qp + f.Q_TARGET]
     forth = source_port | _DATA_PORT << 16
     back = _DATA_PORT | source_port << 16
@@ -30,6 +36,51 @@ def choose_paths(arena: Ints, qp: int) -> None:
     arena[qp + f.Q_PORT], arena[qp + f.Q_LINKS] = begin, end - arena[qp + f.Q_FORTH] + 1
     arena[qp + f.Q_RECEIVER], _ = _write_path(arena, arena[qp + f.Q_BACK], target, source, back)
     arena[qp + f.Q_LINE_RATE] = arena[begin + f.PORT_RATE]
+
+
+@kernel
+def choose_other_path(arena: Ints, qp: int, room: int) -> None:
+    """Choose a flow's paths anew, for links have changed; what is under way keeps the old ones.
+
+    Where its target cannot be reached, it keeps them too.
+
+    Args:
+        arena: (W,) int64, all state, with four times *room* words to spare; see ``layout``.
+        qp: The flow.
+        room: Links that a way may have.
+    """
+    source, target = arena[qp + f.Q_SOURCE], arena[qp + f.Q_TARGET]
+    if not (_is_reached(arena, source, target) and _is_reached(arena, target, source)):
+        return
+    arena[qp + f.Q_FORTH] = arena[f.NEXT_WORD]
+    arena[qp + f.Q_BACK] = arena[f.NEXT_WORD] + room
+    arena[f.NEXT_WORD] += 4 * room
+    old = arena[qp + f.Q_PORT]
+    _choose(arena, qp, arena[qp + f.Q_SPORT])
+    port = arena[qp + f.Q_PORT]
+    if port != old:
+        _change_list(arena, qp, old, port)
+
+
+@kernel
+def _is_reached(arena: Ints, source: int, target: int) -> bool:
+    row = arena[f.NEXT_HOPS] + arena[target + f.NODE_ROOT] + arena[source + f.NODE_ID]
+    return arena[row + 1] > arena[row]
+
+
+@kernel
+def _change_list(arena: Ints, qp: int, old: int, port: int) -> None:
+    """Take a flow from the list of one port of its host to that of another."""
+    qps, kept = arena[old + f.PORT_QPS], 0
+    for index in range(arena[old + f.PORT_QP_COUNT]):
+        if arena[qps + index] != qp:
+            arena[qps + kept] = arena[qps + index]
+            kept += 1
+    if kept == arena[old + f.PORT_QP_COUNT]:  # it has not started yet
+        return
+    arena[old + f.PORT_QP_COUNT] = kept
+    arena[arena[port + f.PORT_QPS] + arena[port + f.PORT_QP_COUNT]] = qp
+    arena[port + f.PORT_QP_COUNT] += 1
 
 
 @kernel
@@ -80,8 +131,8 @@ def _chosen_port(arena: Ints, node: int, packet: int) -> int:
     target = arena[qp + f.Q_TARGET] if is_data else arena[qp + f.Q_SOURCE]
     row = arena[f.NEXT_HOPS] + arena[target + f.NODE_ROOT] + arena[node + f.NODE_ID]
     first, count = arena[row], arena[row + 1] - arena[row]
-    if count == 1:
-        return arena[first]
+    if count <= 1:
+        return arena[first] if count == 1 else 0
     turn = arena[node + f.NODE_TURN]
     arena[node + f.NODE_TURN] += 1
     chosen = arena[first + turn % count]
@@ -94,9 +145,7 @@ def _chosen_port(arena: Ints, node: int, packet: int) -> int:
 
 
 @kernel
-def _write_path(
-    arena: Ints, at: int, source: int, target: int, ends: int
-) -> tuple[int, int]:
+def _write_path(arena: Ints, at: int, source: int, target: int, ends: int) -> tuple[int, int]:
     """Write the switches' ports on the way between two nodes.
 
     Returns:
@@ -130,14 +179,22 @@ def _take_detour(arena: Ints, qp: int, begin: int, end: int, ends: int) -> tuple
     queue that a way begins with, times its links. As ``_write_path``.
     """
     at, source, target = arena[qp + f.Q_FORTH], arena[qp + f.Q_SOURCE], arena[qp + f.Q_TARGET]
-    drawn = int(first_of_next_stream(arena, f.MARK_STREAM) * arena[f.HOST_COUNT])
-    middle = arena[arena[f.HOSTS] + drawn]
-    if middle == source or middle == target:
-        return begin, end
     room = at + 2 * (arena[qp + f.Q_BACK] - at)  # behind the ways of data and of ACKs
-    detour, last = _write_path(arena, room, source, middle, ends)
-    last -= 1  # not on to the host: its switch is what is passed
-    _, last = _write_path(arena, last, arena[arena[last] + f.PORT_NODE], target, ends)
+    own, others = arena[arena[at] + f.PORT_NODE], arena[arena[end - 1] + f.PORT_NODE]
+    detour, last, beyond = begin, room, own
+    for _ in range(_DRAWS):
+        drawn = int(first_of_next_stream(arena, f.MARK_STREAM) * arena[f.HOST_COUNT])
+        middle = arena[arena[f.HOSTS] + drawn]
+        if middle in (source, target):
+            continue
+        detour, last = _write_path(arena, room, source, middle, ends)
+        last -= 1  # not on to the host: its switch is what is passed
+        beyond = arena[arena[last] + f.PORT_NODE]
+        if beyond not in (own, others):
+            break
+    if beyond in (own, others):
+        return begin, end
+    _, last = _write_path(arena, last, beyond, target, ends)
     if arena[f.ROUTING] == f.BY_QUEUED_DETOUR:
         straight = arena[arena[at] + f.PORT_EGRESS] * (end - at + 1)
         around = arena[arena[room] + f.PORT_EGRESS] * (last - room + 1)

@@ -83,7 +83,9 @@ def _take_in_any_order(arena: Ints, qp: int, packet: int, payload: int) -> int:
     if first > expected:
         if not has_bit(arena, bits, number):
             flip_bit(arena, bits, number)
-        return f.ACK if arena[f.ANY_ORDER] != 0 else f.NACK  # where ways differ, it need not be lost
+        return (
+            f.ACK if arena[f.ANY_ORDER] != 0 else f.NACK
+        )  # where ways differ, it need not be lost
     expected += payload
     number += 1
     while expected < size and has_bit(arena, bits, number):

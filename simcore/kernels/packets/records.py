@@ -58,6 +58,8 @@ def release_event(arena: Ints, event: int) -> None:
 @kernel
 def is_lost(arena: Ints, reals: Floats, port: int) -> bool:
     """True if the link of *port* loses the packet that it carries there."""
+    if arena[f.LINKS_FAIL] != 0 and arena[port + f.PORT_DOWN] != 0:
+        return True
     return reals[f.LOSS] > 0.0 and next_uniform(arena, arena[port + f.PORT_LOSS]) < reals[f.LOSS]
 
 

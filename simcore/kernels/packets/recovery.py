@@ -2,9 +2,9 @@
 
 A timer is that of RoCE's reliable connections (InfiniBand Architecture Specification, volume 1,
 9.7.6: a timeout and a number of retries) or, where it waits longer each time, of TCP (RFC 6298).
-Selective repeat is that of IRN (Mittal et al., "Revisiting network support for RDMA", SIGCOMM 2018):
-an answer tells which packet came beside the first byte that is missing, and the sender sends those
-again before which a later one has come.
+Selective repeat is that of IRN (Mittal et al., "Revisiting network support for RDMA", SIGCOMM
+2018): an answer tells which packet came beside the first byte that is missing, and the sender sends
+those again before which a later one has come.
 """
 
 from simcore.kernels.packets import layout as f

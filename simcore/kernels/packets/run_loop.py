@@ -21,6 +21,7 @@ from simcore.kernels.packets.host import (
     start_flow,
 )
 from simcore.kernels.packets.layout import Floats, Ints
+from simcore.kernels.packets.links import change_link
 from simcore.kernels.packets.paths import choose_paths
 from simcore.kernels.packets.receiving import receive_data
 from simcore.kernels.packets.records import (
@@ -54,7 +55,8 @@ def run_packets(arena: Ints, reals: Floats, trace: Ints) -> int:
     """Handle events until every flow has ENDED or something else stops the kernel.
 
     That is: the run is STUCK, for nothing to come can move a packet; the arena is FULL, or the
-    trace; or it is PAUSED for a moment, after very many events, or for a sample.
+    trace; or it is PAUSED for a moment, after very many events, or for a sample; or the network
+    REROUTES, for links have changed.
 
     Args:
         arena: (W,) int64, all state; see ``layout``.
@@ -78,13 +80,16 @@ def run_packets(arena: Ints, reals: Floats, trace: Ints) -> int:
             arena[f.EVENTS] -= 1
             release_event(arena, event)
             return f.SAMPLED
+        if kind == f.REROUTE:
+            release_event(arena, event)
+            return f.REROUTES
         _carry_out(arena, reals, trace, kind, event)
     return f.ENDED
 
 
 @kernel
 def run_until(arena: Ints, reals: Floats, until_ns: int) -> int:
-    """Handle all events up to and including a time; ENDED then, FULL or PAUSED before.
+    """Handle all events up to and including a time; ENDED then, FULL, PAUSED or REROUTES before.
 
     It has ENDED as well after the events of the first ns in which flows end, which are listed from
     ``ENDED_FIRST`` on, and where nothing to come can move a packet. ``NEXT_NS`` then holds the time
@@ -109,6 +114,9 @@ def run_until(arena: Ints, reals: Floats, until_ns: int) -> int:
             return f.FULL
         event = next_event(arena)
         arena[f.EVENTS] += 1
+        if arena[event + f.E_KIND] == f.REROUTE:
+            release_event(arena, event)
+            return f.REROUTES
         _carry_out(arena, reals, arena, arena[event + f.E_KIND], event)
     arena[f.NEXT_NS] = next_time_ns(arena) if arena[f.LIVE] > 0 else -1
     return f.ENDED
@@ -150,6 +158,13 @@ def _handle(arena: Ints, reals: Floats, kind: int, event: int) -> None:
         release_event(arena, event)
         if arena[qp + f.Q_FINISH_NS] < 0:
             on_timer(arena, reals, qp, kind - f.TIMER, valid)
+        return
+    if kind == f.LINK_CHANGE:
+        port, rate = arena[event + f.E_A], arena[event + f.E_B]
+        release_event(arena, event)
+        change_link(arena, port, rate)
+        change_link(arena, arena[port + f.PORT_PEER], rate)
+        _send_at_both_ends(arena, reals, port)
         return
     arena[f.LIVE] -= 1
     if kind == f.WAKE:
@@ -195,11 +210,20 @@ def _send(arena: Ints, reals: Floats, port: int) -> None:
 
 
 @kernel
+def _send_at_both_ends(arena: Ints, reals: Floats, port: int) -> None:
+    for end in (port, arena[port + f.PORT_PEER]):
+        if arena[end + f.PORT_BUSY] == 0:
+            _send(arena, reals, end)
+
+
+@kernel
 def _arrive(arena: Ints, reals: Floats, trace: Ints, packet: int) -> None:
     """A packet's last bit has come over a link."""
     port = arena[packet + f.P_PORT]
     if is_lost(arena, reals, port):
         arena[f.LOST_PACKETS] += 1
+        if arena[f.CREDITS] != 0:  # counted in blocks since the link began, lost ones among them
+            return_credit(arena, port, arena[packet + f.P_BYTES])
         release_packet(arena, packet)
         return
     node, kind = arena[port + f.PORT_NODE], arena[packet + f.P_TYPE]

@@ -19,6 +19,12 @@ def arrive_at_switch(arena: Ints, reals: Floats, port: int, packet: int) -> None
     """Take *packet* in at *port* and queue it for the next port of its path."""
     out = next_port(arena, arena[port + f.PORT_NODE], packet)
     size = arena[packet + f.P_BYTES]
+    if out == 0:  # no way is left
+        arena[f.LOST_PACKETS] += 1
+        if arena[f.CREDITS] != 0:
+            return_credit(arena, port, size)
+        release_packet(arena, packet)
+        return
     arena[packet + f.P_IN] = port
     if arena[f.CREDITS] != 0:  # there is room
         _queue(arena, reals, out, packet, size)

@@ -19,6 +19,4 @@ def _words(run: Parameters) -> Words:
 
 TELEMETRY_BYTES = 42
 """Five records of 8 bytes and a count of 2, in full from the first hop on."""
-HPCC = Control(
-    k.CODE, _words, telemetry_bytes=TELEMETRY_BYTES, stamps_hops=True, needs_window=True
-)
+HPCC = Control(k.CODE, _words, telemetry_bytes=TELEMETRY_BYTES, stamps_hops=True, needs_window=True)

@@ -13,7 +13,7 @@ from packet_cases import GBPS, case, star
 from simcore.cli.networks.packets import packets
 from simcore.errors import ConfigError
 from simcore.packets.case import case_of
-from simcore.packets.manifest import entries_of, run_entries
+from simcore.packets.files.manifest import entries_of, run_entries
 from simcore.packets.run import run_case
 
 FLOWS = [[0, 1, 2000, 0, []], [1, 2, 3000, 0, [0]], [2, 0, 1, 0, [0, 1]]]

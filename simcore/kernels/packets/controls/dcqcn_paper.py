@@ -44,11 +44,12 @@ def on_ack(arena: Ints, reals: Floats, qp: int, packet: int) -> None:
         return
     if arena[packet + f.P_MARK] != 0:
         _decrease(arena, reals, qp)
-    elif arena[qp + _IS_ON] != 0:
-        if arena[qp + f.Q_NEXT] - arena[qp + _FROM_BYTE] >= arena[COUNTED_BYTES]:
-            arena[qp + _FROM_BYTE] = arena[qp + f.Q_NEXT]
-            arena[qp + _COUNTS] += 1
-            _increase(arena, qp)
+        return
+    counted = arena[qp + f.Q_NEXT] - arena[qp + _FROM_BYTE]
+    if arena[qp + _IS_ON] != 0 and counted >= arena[COUNTED_BYTES]:
+        arena[qp + _FROM_BYTE] = arena[qp + f.Q_NEXT]
+        arena[qp + _COUNTS] += 1
+        _increase(arena, qp)
 
 
 @kernel

@@ -82,6 +82,7 @@ def _queue(arena: Ints, record: int) -> int:
 
 @kernel
 def elapsed_ns(record: int, old: int) -> int:
+    """Time between two records of a hop."""
     return ((record >> 3) - (old >> 3)) & 0xFFFFFF
 
 
@@ -140,7 +141,10 @@ def _move_by_hop(arena: Ints, reals: Floats, qp: int, packet: int, updates: bool
         rate, stage = arena[qp + _HOP_RATE + hop], arena[qp + _HOP_STAGE + hop]
         if not _is_left_out(arena, record, updates):
             is_known = True
-            load, of_ns = load_between(arena, qp, record, old), min(elapsed_ns(record, old), base_ns)
+            load, of_ns = (
+                load_between(arena, qp, record, old),
+                min(elapsed_ns(record, old), base_ns),
+            )
             arena[qp + _HOPS + hop] = record
             kept = reals[qp + _HOP_LOAD + hop] * (base_ns - of_ns)
             reals[qp + _HOP_LOAD + hop] = (kept + load * of_ns) / np.float64(base_ns)

@@ -1,8 +1,8 @@
 """Windows of TCP: Reno, Cubic, and DCTCP, which differ in how far they close and how they open.
 
 Sources: RFC 5681 (slow start, congestion avoidance), RFC 3168 (a mark closes the window as a loss
-does), RFC 9438 (Cubic), RFC 8257 (DCTCP). A loss is what the receiver's answers or a timer tell; the
-window closes once per window of data.
+does), RFC 9438 (Cubic), RFC 8257 (DCTCP). A loss is what the receiver's answers or a timer tell;
+the window closes once per window of data.
 """
 
 from simcore.kernels.packets import layout as f

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from simcore.errors import ConfigError
-from simcore.packets.rows import table_rows, whole
+from simcore.packets.files.rows import table_rows, whole
 
 _START = "start_ns_or_delay_after_deps"
 _COLUMNS = ("id", "src", "dst", "size_bytes", _START, "deps")
