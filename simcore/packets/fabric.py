@@ -204,6 +204,7 @@ class PacketNetwork(Schema):
         default = self.transport == "tcp" or (any_order and self.may_lose)
         return {
             "link_error_rate": self.loss,
+            "own_losses": 1,
             "retry_ns": round(retry_s * 1e9),
             "retry_backoff": int(self.transport == "tcp"),
             "retries": 10**6 if self.transport == "tcp" else 7,

@@ -139,8 +139,11 @@ def _write_randoms(case: Case, image: Image, seed: int) -> None:
     marks = slice(f.MARK_STREAM, f.MARK_STREAM + STREAM_WORDS)
     arena[marks] = start_of_stream(1, taken, seed)
     first = int(arena[f.LOSS_STREAMS])
-    losses = start_of_stream(1, _LOSS_STREAM, seed)
-    image.table(first, links, STREAM_WORDS)[:] = losses
+    losses = image.table(first, links, STREAM_WORDS)
+    losses[:] = start_of_stream(1, _LOSS_STREAM, seed)
+    if case.parameters.own_losses and case.parameters.loss:
+        for link in range(links):
+            losses[link] = start_of_stream(1, _LOSS_STREAM + link, seed)
     number = np.arange(2 * links) // 2 if own else np.zeros(2 * links, np.int64)
     image.port_table[:, f.PORT_LOSS] = first + STREAM_WORDS * number
 

@@ -80,6 +80,7 @@ class Parameters(Schema):
     pmax: dict[Annotated[int, Field(ge=1)], Share] = Field(default_factory=dict)
     error_rate_per_link: Share = 0.0
     link_error_rate: Share = 0.0
+    own_losses: Switch = 0
 
     rate_ai: Increase = 5_000_000
     rate_hai: Increase = 50_000_000
