@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
 from simcore.kernels.packets import layout as f
-from simcore.kernels.packets import routes
 from simcore.kernels.packets.controls.hpcc import RATE_CODES
 from simcore.kernels.packets.event_wheel import ENTRY_WORDS, WHEEL_WORDS, WORDS
 from simcore.kernels.packets.randoms import STREAM_WORDS, start_of_stream
+from simcore.kernels.packets.ways import routes
 from simcore.packets.case import Case
 from simcore.packets.controls import control_of
 from simcore.packets.network import Network, build_network, refuse_windows_of_nothing, windows

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from simcore.errors import ConfigError
 from simcore.kernels.packets import layout as f
 from simcore.kernels.packets.begin import plan_event
-from simcore.kernels.packets.paths import choose_other_path
+from simcore.kernels.packets.ways.paths import choose_other_path
 from simcore.packets.files.link_rows import LinkChange
 from simcore.packets.image import Image
 from simcore.packets.network import rerouted

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.packets import layout as f
-from simcore.kernels.packets import routes
 from simcore.kernels.packets.begin import TIMERS_FIRST, begin_flow
 from simcore.kernels.packets.run_loop import run_until
+from simcore.kernels.packets.ways import routes
 from simcore.packets.case import Case, Topology
 from simcore.packets.files.flows import Flows
 from simcore.packets.image import build_image

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
-from simcore.kernels.packets import routes
+from simcore.kernels.packets.ways import routes
 from simcore.packets.case import Case, Topology
 from simcore.packets.parameters import Parameters
 from simcore.packets.rules import takes_detours

@@ -50,7 +50,7 @@ class Progress:
 
 
 def gave_up(retries: int) -> str:
-    """Why lost bytes of a flow are not sent again, after so many *retries*."""
+    """Reason why lost bytes of a flow are not sent again, after so many *retries*."""
     return f"it gave up after {retries} retries" if retries else "nothing sends lost ones again"
 
 

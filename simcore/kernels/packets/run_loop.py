@@ -22,7 +22,6 @@ from simcore.kernels.packets.host import (
 )
 from simcore.kernels.packets.layout import Floats, Ints
 from simcore.kernels.packets.links import change_link
-from simcore.kernels.packets.paths import choose_paths
 from simcore.kernels.packets.receiving import receive_data
 from simcore.kernels.packets.records import (
     is_lost,
@@ -33,6 +32,7 @@ from simcore.kernels.packets.records import (
 )
 from simcore.kernels.packets.recovery import retries
 from simcore.kernels.packets.switch import arrive_at_switch, send_from_switch
+from simcore.kernels.packets.ways.paths import choose_paths
 
 
 @kernel

@@ -9,9 +9,9 @@ from simcore.kernels.packets.compiled import kernel
 from simcore.kernels.packets.credits import has_credit, return_credit
 from simcore.kernels.packets.layout import Floats, Ints
 from simcore.kernels.packets.links import put, take, transmit
-from simcore.kernels.packets.paths import next_port
 from simcore.kernels.packets.randoms import first_of_next_stream
 from simcore.kernels.packets.records import new_packet, release_packet
+from simcore.kernels.packets.ways.paths import next_port
 
 
 @kernel

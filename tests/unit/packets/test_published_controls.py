@@ -135,6 +135,29 @@ def test_dcqcn_as_published_shares_a_link_evenly() -> None:
     assert ends[0] > 0.6 * ends[-1]
 
 
+@pytest.mark.parametrize("increase", [40, 400])
+def test_dcqcn_as_published_settles_where_its_fluid_model_says(increase: int) -> None:
+    """Chance of a mark at the fixed point: Zhu et al., "ECN or delay", CoNEXT 2016, theorem 1."""
+    flows, rate, size, kmin, kmax, pmax = 2, 40 * GBPS, 80_000_000, 5, 200, 0.01
+    links = [[host, flows + 1, rate, 1000] for host in range(flows + 1)]
+    key = str(rate)
+    data = case(
+        links, [[host, flows, size, 0, []] for host in range(flows)], [flows + 1],
+        control="dcqcn_paper", cnp_interval_ns=50_000, rp_timer=55, alpha_resume_interval=55,
+        fast_recovery_times=5, rate_ai=increase * 10**6, rate_hai=increase * 10**6,
+        min_rate=10**7, kmin_kb={key: kmin}, kmax_kb={key: kmax}, pmax={key: pmax},
+    )  # fmt: skip
+    per_s = rate / 8 / 1036  # packets
+    step = increase * 1e6 / 8 / 1036
+    events = 1 / 10_000 + flows / (55e-6 * per_s)  # by the byte counter of 10 MB, and by the timer
+    chance = (step * flows**2 / (50e-6 * per_s**2) * events**2) ** (1 / 3)
+    series = Series(case_of(data), 5_000)
+    last = run_case(case_of(data), watch=series).flows[0][2] or 0
+    times, depths = series.queues()[flows + 1, flows]
+    mean_kb = depths[times > last / 2].sum() / (last / 2 / 5_000) / 1000
+    assert (mean_kb - kmin) / (kmax - kmin) * pmax == pytest.approx(chance, rel=0.35)
+
+
 def test_marks_move_a_flow_of_infiniband_along_its_table() -> None:
     marks = {"kmin_kb": {RATE: 20}, "kmax_kb": {RATE: 20}, "pmax": {RATE: 1.0}}
     size = 2_000_000

@@ -6,7 +6,7 @@ with the inverse square root of the window. Delays of hosts are 0 here, so that 
 fabric is the only one.
 """
 
-from math import sqrt
+import numpy as np
 
 from simcore.kernels.packets import layout as f
 from simcore.kernels.packets.compiled import kernel
@@ -41,9 +41,9 @@ def on_start(arena: Ints, reals: Floats, qp: int) -> None:
 @kernel
 def target_ns(arena: Ints, reals: Floats, qp: int) -> float:
     """Delay that a flow aims at, by its way and its window."""
-    low, high = 1.0 / sqrt(reals[RANGE_LEAST]), 1.0 / sqrt(reals[RANGE_MOST])
+    low, high = 1.0 / np.sqrt(reals[RANGE_LEAST]), 1.0 / np.sqrt(reals[RANGE_MOST])
     slope = arena[RANGE_NS] / (low - high)
-    scaled = slope * (1.0 / sqrt(reals[qp + _WINDOW]) - high)
+    scaled = slope * (1.0 / np.sqrt(reals[qp + _WINDOW]) - high)
     scaled = min(max(scaled, 0.0), float(arena[RANGE_NS]))
     return arena[BASE_NS] + arena[qp + f.Q_LINKS] * arena[LINK_NS] + scaled
 
