@@ -108,11 +108,15 @@ class ExternalNetwork(NetworkBackend, ABC):
         may_lose: Whether messages may never arrive; whoever waits for one then never ends.
         stops_at_arrivals: Whether ``advance`` may be called with any later time, and comes back
             after the events of the first ns in which messages arrive: fewer calls, the same times.
+        npus_inside: So many NPUs in a row, from the first on, send each other messages that this
+            network does not see: they take what ``congestion_unaware`` says. 0: it sees all.
     """
 
     kernel_code = OUTSIDE
     may_lose: ClassVar[bool] = False
     stops_at_arrivals: ClassVar[bool] = False
+
+    npus_inside = 0
 
     def __init__(self, dimensions: Sequence[NetworkDimension]) -> None:
         self.dimensions = tuple(dimensions)

@@ -78,6 +78,9 @@ class Flit(ExternalNetwork):
         self._ways = FlitWays(dimensions, count, settings)
         self._flits = self._ways.network()
         self._flit_bytes = int(settings.flit_bytes)
+        if packets is not None and packets.from_dimension > count:
+            rule = f"must be at most {count}, the dimensions that go flit by flit"
+            raise ConfigError("network.from_dimension", rule, got=packets.from_dimension)
         self._outer: ExternalNetwork | None = None
         if count < len(dimensions):
             kind = OUTSIDE[settings.outside]

@@ -1,7 +1,6 @@
 """Messages cut into packets that queue in switches: RDMA on the graph of the machine."""
 
 from collections.abc import Sequence
-from heapq import heappop, heappush
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -68,9 +67,9 @@ class Packet(ExternalNetwork):
         if settings.routing != "network":
             self._check_reach(npus, settings.routing)
         self._message: dict[int, int] = {}
-        self._inside = prod(one.npus for one in dimensions[: settings.from_dimension])
-        self._idle: dict[tuple[int, int], tuple[float, float]] = {}  # latency, bytes per ns
-        self._own: list[tuple[int, int]] = []  # times and messages that no packet carries, a heap
+        if settings.from_dimension:
+            self.npus_inside = prod(one.npus for one in dimensions[: settings.from_dimension])
+        self._own: list[Arrival] = []  # messages of NPUs to themselves
 
     def _leaps(self, settings: "PacketNetwork") -> "Steady | None":
         if not settings.steady:
@@ -160,46 +159,26 @@ class Packet(ExternalNetwork):
         return ", ".join([*train, *(["steady: true"] if settings.steady else [])])
 
     def send(self, now_ns: int, message: int, src: int, dst: int, size_bytes: int) -> None:
-        if src == dst or src // self._inside == dst // self._inside:
-            due_ns = now_ns + (0 if src == dst else self._idle_ns(src, dst, size_bytes))
-            heappush(self._own, (due_ns, message))
+        if src == dst:
+            self._own.append(Arrival(time_ns=now_ns, message=message))
             return
         size = max(1, size_bytes)
         if self._sample is not None:
             self._sample.begin(now_ns, src, dst, size)
         self._message[self._packets.begin(now_ns, src, dst, size)] = message
 
-    def _idle_ns(self, src: int, dst: int, size_bytes: int) -> int:
-        """Time of a message on idle links that hold it all at once."""
-        known = self._idle.get((src, dst))
-        if known is None:
-            links, _ = self._graph.way(src, dst)
-            rate = float(self._graph.bytes_per_ns[links].min())
-            known = float(self._graph.latency_ns[links].sum()), rate
-            self._idle[src, dst] = known
-        return int(known[0] + size_bytes / known[1])
-
     def next_event_ns(self) -> int | None:
-        due_ns = self._packets.next_event_ns()
-        if self._own and (due_ns is None or self._own[0][0] <= due_ns):
-            return self._own[0][0]
-        return due_ns
+        return self._own[0].time_ns if self._own else self._packets.next_event_ns()
 
     def advance(self, until_ns: int) -> list[Arrival]:
-        own_ns = self._own[0][0] if self._own else until_ns
-        due_ns = self._packets.next_event_ns()
-        ended = []
-        if due_ns is not None and due_ns <= own_ns:
-            ended = self._packets.advance(min(until_ns, own_ns))
-        arrived = [
-            Arrival(time_ns=flow.finish_ns, message=self._message.pop(flow.number))
-            for flow in ended
-        ]
+        if self._own:
+            arrived, self._own = self._own, []
+            return arrived
+        ended = self._packets.advance(until_ns)
         if self._sample is not None:
             for flow in ended:
                 self._sample.end(flow.number, flow.finish_ns)
-        last_ns = arrived[0].time_ns if arrived else min(until_ns, own_ns)
-        while self._own and self._own[0][0] <= last_ns:
-            due_ns, message = heappop(self._own)
-            arrived.append(Arrival(time_ns=due_ns, message=message))
-        return arrived
+        return [
+            Arrival(time_ns=flow.finish_ns, message=self._message.pop(flow.number))
+            for flow in ended
+        ]

@@ -122,7 +122,11 @@ def test_messages_to_one_npu_share_its_link() -> None:
 def test_messages_inside_the_first_dimension_need_no_packets() -> None:
     network = [dimension("ring", 4), dimension("switch", 4)]
     inside = {"from_dimension": 1}
-    assert arrival_ns(network, (0, 2), 10_000, **inside) == 2 * 500 + 10_000 // 50
+    settings = PacketNetwork.from_file_data(inside, at="network")
+    nodes = [program([send(2, 10_000)]), program([]), program([receive(0, 10_000)]), program([])]
+    inputs = run_of(network, nodes + [program([])] * 12, SystemOptions())
+    found = run_unfolded(replace(inputs, network=Packet(network, settings)))
+    assert found.finish_ns[2] == 2 * 500 + 10_000 // 50
     across = arrival_ns(network, (0, 4), 10_000)
     assert arrival_ns(network, (0, 4), 10_000, **inside) == across
 

@@ -54,6 +54,7 @@ def _write_network(image: Image, inputs: EngineInput) -> None:
     words[layout.DIMENSIONS] = len(table)
     words[layout.NPUS] = prod(d.npus for d in inputs.dimensions)
     words[layout.BACKEND] = inputs.backend_class.kernel_code
+    words[layout.NPUS_INSIDE] = inputs.network.npus_inside if inputs.network else 0
     words[layout.HORIZON_NS] = layout.LAST_NS
     words[layout.COUNTS_BYTES] = int(inputs.backend_class.counts_bytes)
 

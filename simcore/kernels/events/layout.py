@@ -85,6 +85,7 @@ TIE_BORN = 59  # tie in which its events were scheduled
 UNSAFE = 60  # an order that may differ among NPUs of one class has mattered
 EMPTY_MESSAGES = 61  # whether a message of 0 bytes was sent
 COUNTS_BYTES = 62  # receives take bytes, of however many messages
+NPUS_INSIDE = 63  # in a row, whose messages to each other stay in the kernel; 0: none do
 FREE_LISTS = 64
 LARGEST_RECORD = 128
 FIRST_RECORD = FREE_LISTS + LARGEST_RECORD + 1

@@ -3,7 +3,8 @@
 * unaware: a message takes hops x latency plus bytes / bandwidth of the lowest dimension in which
   the two coordinates differ; messages never meet.
 * aware: dimension by dimension, link by link; store and forward, one message at a time per link.
-* outside: messages are handed to a network that is not part of the kernel.
+* outside: messages are handed to a network that is not part of the kernel, but for those among
+  NPUs that it leaves out, which go unaware.
 
 Source: ASTRA-sim 2.0's analytical network backends.
 """
@@ -117,7 +118,7 @@ def launch(arena: Ints, rates: Floats, message: int) -> None:
     arena[f.SENT_BYTES] += arena[message + f.MSG_BYTES]
     if arena[message + f.MSG_BYTES] == 0:
         arena[f.EMPTY_MESSAGES] = 1
-    if arena[f.BACKEND] == f.UNAWARE:
+    if arena[f.BACKEND] == f.UNAWARE or _stays_inside(arena, message):
         if arena[message + f.MSG_TRAVEL_NS] < 0:
             arena[message + f.MSG_TRAVEL_NS] = idle_network_ns(arena, rates, message)
         schedule(arena, arena[f.NOW_NS] + arena[message + f.MSG_TRAVEL_NS], message)
@@ -130,6 +131,15 @@ def launch(arena: Ints, rates: Floats, message: int) -> None:
         else:
             arena[arena[f.OUTBOX_TAIL] + f.EVENT_NEXT] = message
         arena[f.OUTBOX_TAIL] = message
+
+
+@kernel
+def _stays_inside(arena: Ints, message: int) -> bool:
+    """True if a message stays among NPUs whose network no other one looks at."""
+    npus = arena[f.NPUS_INSIDE]
+    if npus == 0:
+        return False
+    return arena[message + f.MSG_SRC] // npus == arena[message + f.MSG_DST] // npus
 
 
 @kernel
