@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _KEYS = {
     "params.credit_bytes": "network.buffer",
     "params.routing": "network.routing",
+    "params.lane_weights": "network.lanes",
     "params.cnp_interval_ns": "network.notification",
     "link_changes": "network.link_changes",
 }

@@ -97,6 +97,7 @@ class PacketNetwork(Schema):
         from_dimension: First dimension whose messages go packet by packet. Those that stay within
             the ones before, which another network than this one carries (NVLink, say), take what
             ``congestion_unaware`` says.
+        lanes: Virtual lanes of each link with InfiniBand, among which targets are dealt out.
         loss: Share of packets that each link loses.
         retry_s: Time without progress after which a message sends again what was not acknowledged;
             unless given, never where nothing can be lost, else 1 ms.
@@ -120,6 +121,7 @@ class PacketNetwork(Schema):
         "network"
     )
     from_dimension: int = Field(default=0, ge=0, le=8)
+    lanes: int = Field(default=1, ge=1, le=15)
     loss: float = Field(default=0.0, ge=0, le=0.5)
     retry_s: Seconds | None = Field(default=None, alias="retry", ge=1e-6, le=1000)
     selective_repeat: bool | None = None
@@ -183,6 +185,7 @@ class PacketNetwork(Schema):
             "ack_bytes": ack,
             "link_control": _LINK_CONTROL[self.transport],
             "credit_bytes": int(self.buffer_bytes or 0) if credits_ else 0,
+            "lane_weights": [1] * self.lanes,
             "routing": "ecmp" if self.routing == "network" else self.routing,
             # what comes after a pause was sent: both ways of the link, the packet that the peer
             # was sending, and those before and behind the frame that says so

@@ -105,6 +105,7 @@ def build_image(case: Case, seed: int) -> Image:
         max(pairs, default=-1) + 1,
         network.first.size + network.hops.size, sum(map(len, followers)), _listed(case, network),
         STREAM_WORDS * len(case.topology.links), network.hosts.size,
+        len(case.parameters.lane_weights), _lane_words(case, network),
     )  # fmt: skip
     at = [0, *np.cumsum(sizes).tolist()]
     arena = np.zeros(at[-1] + reserve + _FIRST_PACKETS_WORDS, np.int64)
@@ -117,6 +118,9 @@ def build_image(case: Case, seed: int) -> Image:
     arena[[f.HOSTS, f.HOST_COUNT]] = at[13], network.hosts.size
     arena[at[13] : at[14]] = image.nodes + f.NODE_WORDS * network.hosts
     _write_ports(case, image, at[11])
+    arena[f.LANE_WEIGHTS] = at[14]
+    arena[at[14] : at[15]] = case.parameters.lane_weights
+    _write_lanes(case, image, at[15])
     _write_randoms(case, image, seed)
     _write_flows(case, image)
     table = image.flow_table
@@ -216,6 +220,22 @@ def _credits(run: Parameters, network: Network) -> Ints:
     ]
     # a train takes its room at once, and frees it at once
     return np.array(sizes, np.int64) + 2 * (run.train - 1) * blocks
+
+
+def _lane_words(case: Case, network: Network) -> int:
+    lanes = len(case.parameters.lane_weights)
+    return lanes * f.LANE_WORDS * network.owner.size if lanes > 1 else 0
+
+
+def _write_lanes(case: Case, image: Image, at: int) -> None:
+    """Write the lanes of all ports, from *at* on; each has as many credits as one lane would."""
+    lanes, ports = len(case.parameters.lane_weights), image.port_table
+    if lanes == 1:
+        return
+    table = image.table(at, len(ports) * lanes, f.LANE_WORDS)
+    table[:, f.LANE_CREDIT] = np.repeat(ports[:, f.PORT_CREDIT], lanes)
+    ports[:, f.PORT_LANES] = at + lanes * f.LANE_WORDS * np.arange(len(ports))
+    ports[:, f.PORT_LANE_LEFT] = case.parameters.lane_weights[0]
 
 
 def _headrooms(case: Case, network: Network) -> Ints:

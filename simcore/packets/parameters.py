@@ -63,6 +63,9 @@ class Parameters(Schema):
     ack_bytes: Annotated[int, Field(ge=1, le=1000)] = 48
     link_control: Literal["pfc", "credits", "drop"] = "pfc"
     credit_bytes: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
+    lane_weights: Annotated[
+        list[Annotated[int, Field(ge=1, le=255)]], Field(min_length=1, max_length=15)
+    ] = Field(default_factory=lambda: [1])
     routing: Literal["ecmp", "spray", "adaptive", "flowlet", "valiant", "ugal"] = "ecmp"
     reroute_ns: Nanoseconds = 100_000
     flowlet_ns: Annotated[int, Field(ge=1, le=10**12)] = 10_000

@@ -40,6 +40,7 @@ def write_rules(run: Parameters, arena: Ints, reals: Floats) -> None:
     arena[f.ANY_ORDER] = run.routing in _IN_ANY_ORDER
     arena[f.FLOWLET_NS] = run.flowlet_ns
     arena[f.DETOUR_BIAS] = run.ugal_bias_bytes
+    arena[f.LANES] = len(run.lane_weights)
     arena[f.CREDITS] = run.link_control == "credits"
     arena[f.PAUSES_PEERS] = run.link_control == "pfc"
     arena[f.STAMPS_HOPS] = control.stamps_hops
@@ -77,6 +78,9 @@ def _refuse_contradictions(run: Parameters) -> None:
         if run.train > 1 and getattr(run, key) != default:
             rule = f"must be {default} where packets are moved as trains"
             raise ConfigError(f"params.{key}", rule, got=getattr(run, key))
+    if len(run.lane_weights) > 1 and run.link_control != "credits":
+        rule = "must be one weight where links have no credits"
+        raise ConfigError("params.lane_weights", rule, got=run.lane_weights)
     if run.selective_repeat and run.l2_back_to_zero:
         rule = "must be 0 where lost packets alone are sent again"
         raise ConfigError("params.l2_back_to_zero", rule, got=1)

@@ -1,8 +1,13 @@
 """Says of a run that can never end which flows wait for what."""
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simcore.kernels.packets import layout as f
 from simcore.packets.case import Case
 from simcore.packets.image import Image
+
+Ints = NDArray[np.int64]
 
 MOST_NAMED = 5
 MOST_PORTS = 16
@@ -82,13 +87,22 @@ def _paused_ports(image: Image) -> str:
     return ", ".join(named[:MOST_PORTS]) + (f" and {more} more" if more > 0 else "")
 
 
+def _first_packets(image: Image, port: Ints) -> list[int]:
+    """First packet that waits at a port, of each of its lanes; 0: none."""
+    lanes = int(image.arena[f.LANES])
+    if lanes == 1:
+        return [int(port[f.PORT_FIRST])]
+    first = int(port[f.PORT_LANES])
+    return [int(packet) for packet in image.table(first, lanes, f.LANE_WORDS)[:, f.LANE_FIRST]]
+
+
 def _held_packets(image: Image, index: int) -> int:
     """Packets of a flow that stand in queues."""
     arena, count = image.arena, 0
     flow = image.flows + f.Q_WORDS * index
     for port in image.port_table:
-        packet = int(port[f.PORT_FIRST])
-        while packet:
-            count += int(arena[packet + f.P_QP]) == flow
-            packet = int(arena[packet + f.E_NEXT])
+        for packet in _first_packets(image, port):
+            while packet:
+                count += int(arena[packet + f.P_QP]) == flow
+                packet = int(arena[packet + f.E_NEXT])
     return count

@@ -181,6 +181,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "fabric": ({"transport": "token_ring"}, "network.transport"),
     "buffer": ({"buffer": "100 KB"}, "network.buffer: must be more than"),
     "train": ({"transport": "tcp", "train": 8}, "network.train: must be followed one by one"),
+    "lanes": ({"lanes": 2}, "network.lanes: must be one weight where links have no credits"),
     "told": (
         {"link_changes": [{"at": "1 us", "between": [0, 1], "rate": "0 B/s"}]},
         "network.link_changes: must be none where pairs of hosts keep the ways",

@@ -47,17 +47,19 @@ def send_from_host(arena: Ints, port: int) -> None:
         return
     paused = arena[port + f.PORT_PAUSED] != 0
     if arena[port + f.PORT_FIRST] != 0 and not (paused and arena[f.ACK_PAUSES] != 0):
-        if has_credit(arena, port, arena[arena[port + f.PORT_FIRST] + f.P_BYTES]):
+        first = arena[port + f.PORT_FIRST]
+        if has_credit(arena, port, arena[first + f.P_QP], arena[first + f.P_BYTES]):
             transmit(arena, port, take(arena, port + f.PORT_FIRST))
         return
     index = _next_flow(arena, port, paused)
     if index < 0:
         _plan_wake(arena, port)
         return
-    if not has_credit(arena, port, _next_bytes(arena, arena[arena[port + f.PORT_QPS] + index])):
+    qp = arena[arena[port + f.PORT_QPS] + index]
+    if not has_credit(arena, port, qp, _next_bytes(arena, qp)):
         return
     arena[port + f.PORT_LAST_QP] = index
-    _send_data(arena, port, arena[arena[port + f.PORT_QPS] + index])
+    _send_data(arena, port, qp)
 
 
 @kernel
@@ -74,7 +76,10 @@ def _next_flow(arena: Ints, port: int, paused: bool) -> int:
             index = 0
         qp = arena[qps + index]
         if not paused and _has_more(arena, qp):
-            if arena[qp + f.Q_READY_NS] <= arena[f.NOW_NS]:
+            is_ready = arena[qp + f.Q_READY_NS] <= arena[f.NOW_NS]
+            if is_ready and arena[f.LANES] > 1:  # another lane may have room
+                is_ready = has_credit(arena, port, qp, _next_bytes(arena, qp))
+            if is_ready:
                 chosen = index
                 break
         elif arena[qp + f.Q_ACKED] >= arena[qp + f.Q_SIZE]:

@@ -81,6 +81,8 @@ FLOWLET_NS = 64  # pause of a flow after which a switch may choose another way f
 DETOUR_BIAS = 65  # bytes, times links, by which a detour must be better
 HOSTS, HOST_COUNT = 66, 67  # their nodes
 LINKS_FAIL = 68  # some link fails at some time
+LANES = 69  # virtual lanes of links with credits
+LANE_WEIGHTS = 70  # packets that each may send in a row
 PARAMETERS = 72  # of the congestion control
 PARAMETER_WORDS = 24
 FIRST_RECORD = PARAMETERS + PARAMETER_WORDS
@@ -144,7 +146,13 @@ PORT_DROPS = 34
 PORT_LOSS = 35  # stream of random numbers of its link
 PORT_CREDIT = 36  # blocks of the peer's buffer that are free for it, where links have credits
 PORT_DOWN = 37  # its link carries nothing: what it is given is lost
-PORT_WORDS = 38
+PORT_LANES = 38  # table of its lanes, where there are several
+PORT_LANE, PORT_LANE_LEFT = 39, 40  # served last, and packets that it may send on
+PORT_WORDS = 41
+
+# A virtual lane of a port: packets that wait, and blocks that are free for it at the peer.
+LANE_FIRST, LANE_LAST, LANE_CREDIT = 0, 1, 2
+LANE_WORDS = 3
 
 # A node.
 NODE_ID, NODE_IS_SWITCH = 0, 1
@@ -192,7 +200,8 @@ Q_ANSWERED = 68  # sender: bits of the packets that were answered likewise
 Q_ANSWERED_END = 69  # packet after the last of them
 Q_RECOVERS_TO = 70  # packet that ends the recovery from a loss
 Q_RESEND = 71  # packet from which on those lost are looked for
-Q_WORDS = 72
+Q_LANE = 72
+Q_WORDS = 73
 
 # What the flows between two hosts have in common, where they come as the run goes.
 PAIR_COUNT = 0  # flows so far

@@ -51,7 +51,7 @@ def transmit(arena: Ints, port: int, packet: int) -> None:
     free_ns = arena[f.NOW_NS] + port_time_ns(arena, port, arena[packet + f.P_BYTES])
     arena[port + f.PORT_BUSY] = 1
     if arena[f.CREDITS] != 0:
-        spend_credit(arena, port, arena[packet + f.P_BYTES])
+        spend_credit(arena, port, arena[packet + f.P_QP], arena[packet + f.P_BYTES])
     arena[f.LIVE] += 2
     schedule(arena, free_ns, port)
     arena[packet + f.P_PORT] = arena[port + f.PORT_PEER]
@@ -69,7 +69,7 @@ def _transmit_train(arena: Ints, port: int, packet: int) -> None:
     free_ns = max(free_ns, arena[packet + f.P_TAIL_NS] + last_ns)
     arena[port + f.PORT_BUSY] = 1
     if arena[f.CREDITS] != 0:
-        spend_credit(arena, port, size)
+        spend_credit(arena, port, arena[packet + f.P_QP], size)
     arena[f.LIVE] += 2
     schedule(arena, free_ns, port)
     arena[packet + f.P_PORT] = arena[port + f.PORT_PEER]

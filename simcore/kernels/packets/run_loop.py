@@ -3,7 +3,7 @@
 from simcore.kernels.packets import layout as f
 from simcore.kernels.packets.compiled import kernel
 from simcore.kernels.packets.controls.table import on_timer
-from simcore.kernels.packets.credits import return_credit
+from simcore.kernels.packets.credits import return_credit, take_credit
 from simcore.kernels.packets.event_wheel import (
     ENTRY_WORDS,
     SPAN_NS,
@@ -175,7 +175,7 @@ def _handle(arena: Ints, reals: Floats, kind: int, event: int) -> None:
             send_from_host(arena, port)
     elif kind == f.CREDIT:
         port = arena[event + f.E_A]
-        arena[port + f.PORT_CREDIT] += arena[event + f.E_B]
+        take_credit(arena, port, arena[event + f.E_B])
         release_event(arena, event)
         if arena[port + f.PORT_BUSY] == 0:
             _send(arena, reals, port)
@@ -223,7 +223,7 @@ def _arrive(arena: Ints, reals: Floats, trace: Ints, packet: int) -> None:
     if is_lost(arena, reals, port):
         arena[f.LOST_PACKETS] += 1
         if arena[f.CREDITS] != 0:  # counted in blocks since the link began, lost ones among them
-            return_credit(arena, port, arena[packet + f.P_BYTES])
+            return_credit(arena, port, arena[packet + f.P_QP], arena[packet + f.P_BYTES])
         release_packet(arena, packet)
         return
     node, kind = arena[port + f.PORT_NODE], arena[packet + f.P_TYPE]
@@ -237,7 +237,7 @@ def _arrive(arena: Ints, reals: Floats, trace: Ints, packet: int) -> None:
             schedule(arena, arena[packet + f.P_TAIL_NS], packet)
             return
     if arena[f.CREDITS] != 0:  # hosts have room for all that comes
-        return_credit(arena, port, arena[packet + f.P_BYTES])
+        return_credit(arena, port, arena[packet + f.P_QP], arena[packet + f.P_BYTES])
     if arena[f.WAYS_TOLD] != 0 and kind != f.PFC and arena[arena[packet + f.P_HOP]] != 0:
         relay(arena, packet)
         return
@@ -290,9 +290,19 @@ def count_flying(arena: Ints, ports: int, count: int) -> int:
         flying += arena[event + f.E_KIND] == f.ARRIVAL
     for number in range(count):
         port = ports + number * f.PORT_WORDS
-        for first in (f.PORT_CONTROL_FIRST, f.PORT_FIRST):
-            packet = arena[port + first]
-            while packet != 0:
-                flying += 1
-                packet = arena[packet + f.E_NEXT]
+        flying += _waiting(arena, port + f.PORT_CONTROL_FIRST)
+        flying += _waiting(arena, port + f.PORT_FIRST)
+        if arena[f.LANES] > 1:
+            for lane in range(arena[f.LANES]):
+                flying += _waiting(arena, arena[port + f.PORT_LANES] + f.LANE_WORDS * lane)
     return flying
+
+
+@kernel
+def _waiting(arena: Ints, first: int) -> int:
+    """Packets of the queue whose first one stands at *first*."""
+    count, packet = 0, arena[first]
+    while packet != 0:
+        count += 1
+        packet = arena[packet + f.E_NEXT]
+    return count

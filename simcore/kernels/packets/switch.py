@@ -6,7 +6,7 @@ simulator of the golden cases has them.
 
 from simcore.kernels.packets import layout as f
 from simcore.kernels.packets.compiled import kernel
-from simcore.kernels.packets.credits import has_credit, return_credit
+from simcore.kernels.packets.credits import next_queue, queue_of, return_credit
 from simcore.kernels.packets.layout import Floats, Ints
 from simcore.kernels.packets.links import put, take, transmit
 from simcore.kernels.packets.randoms import first_of_next_stream
@@ -22,7 +22,7 @@ def arrive_at_switch(arena: Ints, reals: Floats, port: int, packet: int) -> None
     if out == 0:  # no way is left
         arena[f.LOST_PACKETS] += 1
         if arena[f.CREDITS] != 0:
-            return_credit(arena, port, size)
+            return_credit(arena, port, arena[packet + f.P_QP], size)
         release_packet(arena, packet)
         return
     arena[packet + f.P_IN] = port
@@ -74,7 +74,7 @@ def _queue(arena: Ints, reals: Floats, out: int, packet: int, size: int) -> None
     arena[out + f.PORT_QUEUED] += size
     if egress > arena[out + f.PORT_MOST]:
         arena[out + f.PORT_MOST] = egress
-    put(arena, out + f.PORT_FIRST, packet)
+    put(arena, queue_of(arena, out, arena[packet + f.P_QP]), packet)
     if arena[out + f.PORT_BUSY] == 0:
         send_from_switch(arena, reals, out)
 
@@ -128,16 +128,17 @@ def send_from_switch(arena: Ints, reals: Floats, port: int) -> None:
         arena[port + f.PORT_SENT] += f.PFC_BYTES
         transmit(arena, port, frame)
         return
-    if arena[port + f.PORT_FIRST] == 0 or arena[port + f.PORT_PAUSED] != 0:
+    if arena[port + f.PORT_EGRESS] == 0 or arena[port + f.PORT_PAUSED] != 0:
         return
-    size = arena[arena[port + f.PORT_FIRST] + f.P_BYTES]
-    if not has_credit(arena, port, size):
+    queue = next_queue(arena, port)
+    if queue == 0:
         return
-    packet = take(arena, port + f.PORT_FIRST)
+    size = arena[arena[queue] + f.P_BYTES]
+    packet = take(arena, queue)
     arena[port + f.PORT_QUEUED] -= size
     arena[port + f.PORT_EGRESS] -= size
     source = arena[packet + f.P_IN]
-    _leave(arena, source, size)
+    _leave(arena, source, packet, size)
     # the mark of an ACK is what it echoes: one of its own has no effect, but a number is drawn
     if arena[f.MARKS] != 0 and _is_marked(arena, reals, port):
         arena[packet + f.P_MARK] |= arena[packet + f.P_TYPE] == f.DATA
@@ -151,10 +152,10 @@ def send_from_switch(arena: Ints, reals: Floats, port: int) -> None:
 
 
 @kernel
-def _leave(arena: Ints, port: int, size: int) -> None:
+def _leave(arena: Ints, port: int, packet: int, size: int) -> None:
     """Free the buffer of a packet that came in at *port*."""
     if arena[f.CREDITS] != 0:
-        return_credit(arena, port, size)
+        return_credit(arena, port, arena[packet + f.P_QP], size)
         return
     if arena[f.PAUSES_PEERS] == 0:
         arena[arena[port + f.PORT_NODE] + f.NODE_SHARED] -= size

@@ -93,3 +93,46 @@ def test_headroom_of_whole_packets_loses_none_on_short_links() -> None:
     assert kept.pauses > 0
     assert kept.drops == 0
     assert kept.is_complete
+
+
+def crossing(lanes: list[int]) -> Outcome:
+    """Two flows over one link between switches: one to a host that others send to, one to another.
+
+    Hosts 0 and 1 are at switch 8, hosts 2 to 7 at switch 9.
+    """
+    links = [[host, 8 if host < 2 else 9, 100 * GBPS, 500] for host in range(8)]
+    links.append([8, 9, 100 * GBPS, 500])
+    flows: list[list[Any]] = [[0, 2, 500_000, 0, []], [1, 3, 250_000, 0, []]]
+    flows += [[host, 2, 500_000, 0, []] for host in (4, 6)]
+    return run(case(links, flows, [8, 9], link_control="credits", lane_weights=lanes, enable_qcn=0))
+
+
+def test_a_lane_of_its_own_spares_a_flow_the_congestion_of_others() -> None:
+    together, apart = (crossing(lanes).flows[1][4] or 0 for lanes in ([1], [1, 1]))
+    packets_ns = 250 * SENDING_NS
+    # behind the other's packets it gets as much as it: a third of the link, less what its own
+    # packets take of the buffer that they share
+    assert 3 <= together / packets_ns <= 4
+    # by itself what they leave: they have a third, it has the rest
+    assert apart == pytest.approx(1.5 * packets_ns, rel=0.1)
+
+
+@pytest.mark.parametrize("weights", [[1, 1], [3, 1], [1, 5]])
+def test_lanes_share_a_link_by_their_weights(weights: list[int]) -> None:
+    links = [[host, 4, 100 * GBPS, 500] for host in (0, 1)] + [[4, 5, 100 * GBPS, 500]]
+    links += [[host, 5, 100 * GBPS, 500] for host in (2, 3)]
+    flows = [[0, 2, 800_000, 0, []], [1, 3, 800_000, 0, []]]
+    outcome = run(
+        case(links, flows, [4, 5], link_control="credits", lane_weights=weights, enable_qcn=0)
+    )
+    ends = [row[4] or 0 for row in outcome.flows]
+    faster, slower = max(weights), min(weights)
+    assert min(ends) == pytest.approx(800 * SENDING_NS * (faster + slower) / faster, rel=0.03)
+    assert max(ends) == pytest.approx(1600 * SENDING_NS, rel=0.03)
+    if faster > slower:  # hosts 2 and 3: lanes 0 and 1
+        assert ends.index(min(ends)) == weights.index(faster)
+
+
+def test_lanes_need_credits() -> None:
+    with pytest.raises(ConfigError, match=r"params.lane_weights: must be one weight"):
+        run(leaf_spine(lane_weights=[1, 1]))

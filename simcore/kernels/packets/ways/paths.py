@@ -19,6 +19,8 @@ def choose_paths(arena: Ints, qp: int) -> None:
     source_port = (_FIRST_PORT + arena[pair]) & 0xFFFF
     arena[pair] += 1
     arena[qp + f.Q_SPORT] = source_port
+    target = arena[arena[qp + f.Q_TARGET] + f.NODE_ID]
+    arena[qp + f.Q_LANE] = (target + source_port) % arena[f.LANES]
     if arena[f.WAYS_TOLD] != 0:
         _take_told_ways(arena, qp, pair)
         return
