@@ -57,6 +57,8 @@ def next_queue(arena: Ints, port: int) -> int:
     """Place of the first packet that a switch's *port* may send, by turns of lanes; 0: none."""
     if arena[f.LANES] == 1:
         first = arena[port + f.PORT_FIRST]
+        if first != 0 and arena[f.CREDITS] == 0:
+            return port + f.PORT_FIRST
         sends = first != 0 and has_credit(
             arena, port, arena[first + f.P_QP], arena[first + f.P_BYTES]
         )

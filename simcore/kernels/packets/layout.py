@@ -201,7 +201,7 @@ Q_ANSWERED_END = 69  # packet after the last of them
 Q_RECOVERS_TO = 70  # packet that ends the recovery from a loss
 Q_RESEND = 71  # packet from which on those lost are looked for
 Q_LANE = 72
-Q_WORDS = 73
+Q_WORDS = 80  # whole lines of a cache
 
 # What the flows between two hosts have in common, where they come as the run goes.
 PAIR_COUNT = 0  # flows so far

@@ -128,7 +128,7 @@ def send_from_switch(arena: Ints, reals: Floats, port: int) -> None:
         arena[port + f.PORT_SENT] += f.PFC_BYTES
         transmit(arena, port, frame)
         return
-    if arena[port + f.PORT_EGRESS] == 0 or arena[port + f.PORT_PAUSED] != 0:
+    if arena[port + f.PORT_PAUSED] != 0:
         return
     queue = next_queue(arena, port)
     if queue == 0:
