@@ -195,7 +195,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="silicon or stack whose values are fitted")
     parser.add_argument("--write", action="store_true", help="put the values into configs")
     arguments = parser.parse_args()
-    listed = samples(list(MeasuredRow.all_of(arguments.rows)), arguments.kept)
+    listed = samples(list(MeasuredRow.all_of(arguments.rows)), arguments.kept, told=True)
     blocks = blocks_of(listed)
     for block in blocks:
         block.samples.check(block.values({}))

@@ -146,19 +146,22 @@ def busiest_stage(run: Run) -> Operators:
     return max(stages, key=lambda operators: stage_s(operators, run))
 
 
-def samples(rows: Sequence[MeasuredRow], kept: Path | None = None) -> list[Sample]:
+def samples(
+    rows: Sequence[MeasuredRow], kept: Path | None = None, *, told: bool = False
+) -> list[Sample]:
     """The measured runs that can be simulated.
 
     Args:
         rows: Of the table.
         kept: File with runs that were simulated before: where workload, plan and software are
             still the same, what is not compute of the busiest stage is taken from them.
+        told: Rows tell the release of their software, where their publisher does.
     """
     machines, simulator, found = Machines(), Simulator(), []
     known: dict[str, Sample] = {}
     if kept is not None and kept.exists():
         known = {_key(sample.run): sample for sample in pickle.loads(kept.read_bytes())}
-    for row in map(released, rows):
+    for row in map(released, rows) if told else rows:
         try:
             run = run_of(row, machines)
             measured_s = training_s(row)
