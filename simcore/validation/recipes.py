@@ -3,8 +3,9 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
-from re import sub
+from re import match, sub
 
+from simcore.errors import ConfigError
 from simcore.files.resources import shipped_folder
 from simcore.validation.rows import MeasuredRow
 
@@ -14,8 +15,8 @@ FOLDER = "recipes/training"
 _SIZES = ("global_batch", "micro_batch", "tp", "pp", "cp", "ep", "vp")
 _FORMATS = {"fp8-mx": "mxfp8", "fp8-cs": "fp8"}
 """Formats of rows by the names that recipes have for them."""
-_MINOR = 2
-"""Numbers of a release that has recipes of its own; those below are of that release."""
+_RELEASE = r"\d+\.\d+"
+"""Numbers of a release that has recipes of its own; a third one is a mend of it."""
 
 
 def is_one_graph(row: MeasuredRow) -> bool:
@@ -23,8 +24,11 @@ def is_one_graph(row: MeasuredRow) -> bool:
 
     One in which all kernels of an iteration are launched at once. A row that tells its ``release``
     is of that; recipes of different releases with one layout are told apart by nothing else.
+
+    Raises:
+        ConfigError: Its release is none.
     """
-    release = ".".join(row.text("release").split(".")[:_MINOR])
+    release = _release(row)
     found = [
         recipe
         for recipe in _recipes().get(_place(row), ())
@@ -32,6 +36,15 @@ def is_one_graph(row: MeasuredRow) -> bool:
         and (not release or release in recipe.text("releases").split())
     ]
     return bool(found) and all(recipe.text("graphs") == "iteration" for recipe in found)
+
+
+def _release(row: MeasuredRow) -> str:
+    """Year and month of the software's release; empty where it is not told."""
+    text = row.text("release")
+    found = match(_RELEASE, text)
+    if text and not found:
+        raise ConfigError(f"{row.at}: release", "must be year and month, such as 26.06", got=text)
+    return found[0] if found else ""
 
 
 def _place(row: MeasuredRow) -> tuple[str, ...]:

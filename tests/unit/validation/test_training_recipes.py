@@ -10,6 +10,7 @@ from runpy import run_path
 
 import pytest
 
+from simcore.errors import ConfigError
 from simcore.machine.stack import load_stack
 from simcore.validation.rows import MeasuredRow
 from simcore.validation.stacks import stack_of
@@ -41,6 +42,12 @@ def test_layouts_that_only_run_as_one_graph_take_the_stack_that_does(
     cells: dict[str, str], stack: str
 ) -> None:
     assert stack_of(MeasuredRow({**COMMON, **cells}, "table.csv:2")) == stack
+
+
+def test_a_release_that_is_none_is_refused() -> None:
+    row = MeasuredRow({**COMMON, **GB300, "release": "newest"}, "table.csv:2")
+    with pytest.raises(ConfigError, match=r"table.csv:2: release: must be year and month, such as"):
+        stack_of(row)
 
 
 def test_that_stack_lets_no_kernel_wait_for_the_host() -> None:
