@@ -1,6 +1,6 @@
 """Fits what silicon reaches and what software costs to measured training runs.
 
-    python benchmarks/fit_compute.py ROWS.csv [--write] [--kept FILE] [--folds 5]
+    python benchmarks/fit_compute.py ROWS.csv [--write] [--kept FILE] [--folds 5] [--only STACK]
 
 One set of values per silicon and one per software stack (``fit_values.py``), none per source, model
 or cluster; all are fitted together, since a stack runs on several accelerators. A run's time is
@@ -9,7 +9,8 @@ stage, bubbles included; after the search the files are written, and a second ro
 newly simulated times. Sources weigh alike on each silicon and for each kind of model, however many
 rows they have. What is known of a value beforehand counts like measured runs do (maximum a
 posteriori), so that a value which few runs tell stays where kernels that were timed by themselves
-put it. The last line is one JSON object.
+put it. The last line is one JSON object. ``--only`` fits the values of one silicon or stack and
+leaves all others as the files hold them.
 """
 
 import argparse
@@ -49,10 +50,15 @@ class Problem:
     Args:
         listed: The runs.
         seen: (R,) those that count.
+        only: Owner whose values are fitted; empty: all.
     """
 
-    def __init__(self, listed: Sequence[Sample], blocks: Sequence[Block], seen: Flags) -> None:
-        self.free, self._blocks = free_values(), blocks
+    def __init__(
+        self, listed: Sequence[Sample], blocks: Sequence[Block], seen: Flags, only: str = ""
+    ) -> None:
+        free = free_values()
+        self.free = {key: value for key, value in free.items() if only in ("", key[0])}
+        self._blocks = blocks
         self._keys = list(self.free)
         self._known = np.log([free.known for free in self.free.values()])
         self._spread = np.array([free.spread for free in self.free.values()])
@@ -118,14 +124,13 @@ def _rooted(error: Floats) -> Floats:
 
 
 def fit(
-    listed: Sequence[Sample], blocks: Sequence[Block], seen: Flags, first: Floats | None = None
+    listed: Sequence[Sample], blocks: Sequence[Block], seen: Flags, only: str = ""
 ) -> dict[Key, float]:
-    """The values with the least sum of squares."""
-    problem = Problem(listed, blocks, seen)
-    start = problem.start if first is None else first
+    """The values with the least sum of squares, all or those of the owner *only*."""
+    problem = Problem(listed, blocks, seen, only)
     found = least_squares(
         problem.residuals,
-        start,
+        problem.start,
         problem.slopes,
         bounds=problem.bounds,
         xtol=1e-3,
@@ -151,7 +156,9 @@ def mean_error(listed: Sequence[Sample], error: Floats) -> dict[str, float]:
     return {source: sum(e) / len(e) for source, e in by_source.items()}
 
 
-def held_out(listed: Sequence[Sample], blocks: Sequence[Block], folds: int) -> Floats | None:
+def held_out(
+    listed: Sequence[Sample], blocks: Sequence[Block], folds: int, only: str
+) -> Floats | None:
     """(R,) errors on configurations that the fit did not see."""
     if folds < 2:
         return None
@@ -159,7 +166,7 @@ def held_out(listed: Sequence[Sample], blocks: Sequence[Block], folds: int) -> F
     fold = np.array([int(digest, 16) % folds for digest in digests])
     unseen = np.empty(fold.size)
     for k in range(folds):
-        values = fit(listed, blocks, fold != k)
+        values = fit(listed, blocks, fold != k, only)
         unseen[fold == k] = predicted(blocks, values, len(listed))[fold == k]
     return unseen
 
@@ -185,26 +192,28 @@ def main() -> None:
     parser.add_argument("rows", type=Path)
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--kept", type=Path, help="file in which simulated runs are kept")
+    parser.add_argument("--only", default="", help="silicon or stack whose values are fitted")
     parser.add_argument("--write", action="store_true", help="put the values into configs")
     arguments = parser.parse_args()
-    listed = samples(list(MeasuredRow.all_of(arguments.rows)), arguments.kept)
+    listed = samples(list(MeasuredRow.all_of(arguments.rows)), arguments.kept, told=True)
     blocks = blocks_of(listed)
     for block in blocks:
         block.samples.check(block.values({}))
-    fitted = fit(listed, blocks, np.ones(len(listed), bool))
+    only = arguments.only
+    fitted = fit(listed, blocks, np.ones(len(listed), bool), only)
     error = predicted(blocks, fitted, len(listed))
-    unseen = held_out(listed, blocks, arguments.folds)
+    unseen = held_out(listed, blocks, arguments.folds, only)
     families = np.array([family_of(sample.npu) for sample in listed])
     stacks = np.array([sample.stack for sample in listed])
     for name in FAMILIES:
         told = _told(listed, error, unseen, families == name)
         print(name, _own(fitted, name), told)
-        if arguments.write:
+        if arguments.write and only in ("", name):
             write_family(name, fitted, told)
     for name in STACKS:
         told = _told(listed, error, unseen, stacks == name)
         print(name, _own(fitted, name), told)
-        if arguments.write:
+        if arguments.write and only in ("", name):
             write_stack(name, fitted, told)
     counts = Counter(sample.source for sample in listed)
     for source, mean in sorted(mean_error(listed, error).items()):

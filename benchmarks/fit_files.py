@@ -40,7 +40,8 @@ def write_stack(name: str, fitted: Fitted, told: str) -> None:
         else:
             lines[at] = new
     told = f"{', '.join(own)} fitted by benchmarks/fit_compute.py to {told}"
-    told += "; issue: a launch from PyTorch"
+    if any(line.startswith("issue:") for line in lines):
+        told += "; issue: a launch from PyTorch"
     block = ["source: >-\n", *(f"  {line}\n" for line in _wrapped(told, 94))]
     path.write_text("".join(_replaced(lines, "source: >-", block, "")))
 

@@ -3,8 +3,9 @@
 import pickle
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from re import search
 from typing import Self
 
 import numpy as np
@@ -145,19 +146,22 @@ def busiest_stage(run: Run) -> Operators:
     return max(stages, key=lambda operators: stage_s(operators, run))
 
 
-def samples(rows: Sequence[MeasuredRow], kept: Path | None = None) -> list[Sample]:
+def samples(
+    rows: Sequence[MeasuredRow], kept: Path | None = None, *, told: bool = False
+) -> list[Sample]:
     """The measured runs that can be simulated.
 
     Args:
         rows: Of the table.
         kept: File with runs that were simulated before: where workload, plan and software are
             still the same, what is not compute of the busiest stage is taken from them.
+        told: Rows tell the release of their software, where their publisher does.
     """
     machines, simulator, found = Machines(), Simulator(), []
     known: dict[str, Sample] = {}
     if kept is not None and kept.exists():
         known = {_key(sample.run): sample for sample in pickle.loads(kept.read_bytes())}
-    for row in rows:
+    for row in map(released, rows) if told else rows:
         try:
             run = run_of(row, machines)
             measured_s = training_s(row)
@@ -168,6 +172,15 @@ def samples(rows: Sequence[MeasuredRow], kept: Path | None = None) -> list[Sampl
     if kept is not None:
         kept.write_bytes(pickle.dumps(found))
     return found
+
+
+def released(row: MeasuredRow) -> MeasuredRow:
+    """*row* with the release of its software, where its place in the publisher's table tells it.
+
+    Predictions do not know it: the place tells the table of times too.
+    """
+    told = search(r"release ([\d.]+)", row.text("source_loc"))
+    return replace(row, cells={**row.cells, "release": told[1]}) if told else row
 
 
 def _key(run: Run) -> str:

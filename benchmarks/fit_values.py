@@ -112,6 +112,8 @@ _TRAFFIC = Free(1.5, 0.3, 1.0, 4.0)
 _CASTS = Free(6.0, 0.4, 1.0, 20.0)
 _ATTENTION = Free(0.85, 0.1, 0.3, 1.0)
 _WAITING = Free(1e-4, 0.8, 1e-6, 1e-3)
+_ROUTING = Free(3.0, 0.4, 1.0, 10.0)
+_GROUP = Free(8e-6, 0.7, 1e-6, 1e-4)
 SHARED: dict[str, tuple[tuple[str, ...], dict[str, Free]]] = {
     "pytorch": (
         (
@@ -124,8 +126,8 @@ SHARED: dict[str, tuple[tuple[str, ...], dict[str, Free]]] = {
         ("megatron_core_2024", "megatron_core_2025"),
         {
             "casts": _CASTS,
-            "routing": Free(3.0, 0.4, 1.0, 10.0),
-            "group_s": Free(8e-6, 0.7, 1e-6, 1e-4),
+            "routing": _ROUTING,
+            "group_s": _GROUP,
         },
     ),
 }
@@ -157,5 +159,11 @@ STACKS: dict[str, dict[str, Free]] = {
         "traffic": _TRAFFIC,
         "attention": Free(0.9, 0.1, 0.4, 1.0),
         "routing_s": _WAITING,
+    },
+    "megatron_core_2026": {
+        "traffic": _TRAFFIC,
+        "casts": _CASTS,
+        "routing": _ROUTING,
+        "group_s": _GROUP,
     },
 }

@@ -4,12 +4,13 @@
 
 Rank correlation and extra time of the first (``simcore/validation/score.py``) of
 
-- the predictions;
+- the predictions, of all rows and of each source by itself;
 - the best order that any function of the table's columns can give: rows that agree in all of them
   are one, told by the mean of their ranks, and the first is the best of these choices;
 - the predictions, with the rows of one source in their place in that best order;
 - the predictions, moved by a Gaussian process of their residuals over model, layout, accelerator
   and software, from other rows alone: all with other columns, all outside the group of layouts, all
+  of other models, of other widths, tensor parallel sizes and micro-batches or of one of these, and
   of other sources. Of several scales the best is told, chosen on these very rows, so that each line
   flatters. That process has seen what no simulator has, so it bounds what is left for mechanisms.
 """
@@ -20,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from kernel_table import Floats
@@ -48,6 +50,17 @@ KINDS = {"gpu": 1.0, "recompute": 0.7, "dp_sharding": 0.7, "precision": 0.5, "he
 SCALES = (0.3, 0.6, 1.0)
 NOISES = (0.01, 0.02, 0.05)
 """Of residuals that the process cannot explain; it explains 0.1."""
+LEFT_OUT: dict[str, tuple[str, ...] | None] = {
+    "rows with other columns": None,
+    "rows outside the group": LAYOUT_GROUP,
+    "rows of other models": ("source", "model"),
+    "rows of other width, tp or micro-batch": ("source", "hidden", "tp", "micro_batch"),
+    "rows of other widths": ("source", "hidden"),
+    "rows of other tp": ("source", "tp"),
+    "rows of other micro-batches": ("source", "micro_batch"),
+    "rows of other sources": ("source",),
+}
+"""Rows that tell, by the columns in which they differ from one foretold; None: any of all."""
 
 
 def columns_of(found: Sequence[Compared], names: Sequence[str] | None = None) -> Ints:
@@ -100,22 +113,31 @@ def nearness(found: Sequence[Compared], scale: float) -> Floats:
     return np.asarray(np.exp(-np.sqrt(apart) - different), np.float64)
 
 
-def foretold(found: Sequence[Compared], left_out: Ints, scale: float, noise: float) -> Floats:
-    """(R,) predictions moved by what all rows with another number in *left_out* tell.
+class Learnt(NamedTuple):
+    """Gaussian process of residuals: (R,) residuals, (R, R) inverse of their covariance."""
 
-    Source: leave-out predictions of a Gaussian process from the inverse of its covariance, C.
-    Rasmussen, C. Williams, "Gaussian Processes for Machine Learning", 2006, section 5.4.2.
-    """
-    predicted = np.array([one.predicted_s for one in found], np.float64)
-    residual = np.log([one.measured_s for one in found]) - np.log(predicted)
-    covariance = 0.01 * nearness(found, scale) + noise**2 * np.eye(residual.size)
-    inverse = np.linalg.inv(covariance)
-    weighed, mean = inverse @ residual, np.empty(residual.size)
-    for number in range(left_out.max() + 1):
-        rows = np.flatnonzero(left_out == number)
-        own = inverse[np.ix_(rows, rows)]
-        mean[rows] = residual[rows] - np.linalg.solve(own, weighed[rows])
-    return np.asarray(predicted * np.exp(mean), np.float64)
+    residual: Floats
+    inverse: Floats
+
+    @classmethod
+    def of(cls, found: Sequence[Compared], scale: float, noise: float) -> "Learnt":
+        predicted = np.array([one.predicted_s for one in found], np.float64)
+        residual = np.log([one.measured_s for one in found]) - np.log(predicted)
+        covariance = 0.01 * nearness(found, scale) + noise**2 * np.eye(residual.size)
+        return cls(residual, np.linalg.inv(covariance))
+
+    def foretold(self, left_out: Ints) -> Floats:
+        """(R,) residuals as all rows with another number in *left_out* tell them.
+
+        Source: leave-out predictions of a Gaussian process from the inverse of its covariance, C.
+        Rasmussen, C. Williams, "Gaussian Processes for Machine Learning", 2006, section 5.4.2.
+        """
+        weighed, mean = self.inverse @ self.residual, np.empty(self.residual.size)
+        for number in range(left_out.max() + 1):
+            rows = np.flatnonzero(left_out == number)
+            own = self.inverse[np.ix_(rows, rows)]
+            mean[rows] = self.residual[rows] - np.linalg.solve(own, weighed[rows])
+        return mean
 
 
 def tell(what: str, found: Sequence[Compared], *, best_first: bool = False) -> None:
@@ -125,12 +147,16 @@ def tell(what: str, found: Sequence[Compared], *, best_first: bool = False) -> N
     print(f"{what:58} Spearman {order.spearman:.3f}, extra time {extra:.1%}", flush=True)
 
 
+def layout_sources(found: Sequence[Compared]) -> list[str]:
+    """Sources with groups of layouts."""
+    sizes = Counter(tuple(one.row.text(name) for name in LAYOUT_GROUP) for one in found)
+    return sorted({group[0] for group, size in sizes.items() if size >= LEAST_LAYOUTS})
+
+
 def with_one_source_known(found: Sequence[Compared]) -> None:
     """Print what is reached where all layouts of one source are in their best order."""
     known_s = best_order(found)
-    sizes = Counter(tuple(one.row.text(name) for name in LAYOUT_GROUP) for one in found)
-    sources = {group[0] for group, size in sizes.items() if size >= LEAST_LAYOUTS}
-    for source in sorted(sources):
+    for source in layout_sources(found):
         own = [one.row.text("source") == source for one in found]
         predicted = [
             replace(one, predicted_s=float(known)) if mine else one
@@ -141,15 +167,11 @@ def with_one_source_known(found: Sequence[Compared]) -> None:
 
 def with_residuals(found: Sequence[Compared]) -> None:
     """Print what is reached with residuals of other rows, each at the best of the scales."""
-    for what, left_out in (
-        ("rows with other columns", columns_of(found)),
-        ("rows outside the group", columns_of(found, LAYOUT_GROUP)),
-        ("rows of other sources", columns_of(found, ("source",))),
-    ):
-        tried = [
-            moved(found, foretold(found, left_out, scale, noise))
-            for scale, noise in product(SCALES, NOISES)
-        ]
+    learnt = [Learnt.of(found, scale, noise) for scale, noise in product(SCALES, NOISES)]
+    predicted = np.array([one.predicted_s for one in found], np.float64)
+    for what, names in LEFT_OUT.items():
+        left_out = columns_of(found, names)
+        tried = [moved(found, predicted * np.exp(one.foretold(left_out))) for one in learnt]
         orders: list[tuple[str, Callable[[list[Compared]], float]]] = [
             ("Spearman", lambda one: -ranking(one).spearman),
             ("extra time", lambda one: ranking(one).extra_time),
@@ -168,6 +190,8 @@ def main() -> None:
     every = compare(rows, [predictor.predict(row) for row in rows], training_s)
     found = [one for one in every if one.predicted_s is not None]
     tell("predicted", found)
+    for source in layout_sources(found):
+        tell(f"of {source}", [one for one in found if one.row.text("source") == source])
     tell("best order of the columns", moved(found, best_order(found)), best_first=True)
     with_one_source_known(found)
     with_residuals(found)

@@ -8,9 +8,11 @@
 - Hopper and later: PyTorch's FSDP where the row is sharded by it and tells its recompute, which
   publishers of Megatron's own FSDP do not: the first where it names a strategy of that
   (``full_shard``, ``shard_grad_op``), else the second; Megatron-Core for all others, of 2024 on
-  Hopper and of 2025 on Blackwell.
+  Hopper and of 2025 on Blackwell, or of 2026 where all published recipes of the row's model and
+  layout launch an iteration as one graph (``recipes.py``).
 """
 
+from simcore.validation.recipes import is_one_graph
 from simcore.validation.rows import MeasuredRow
 
 _UNTIL_AMPERE = ("V100", "A100")
@@ -31,7 +33,9 @@ def stack_of(row: MeasuredRow) -> str:
     if sharded and row.text("recompute"):
         named = any(strategy in sharding for strategy in _FIRST_FSDP)
         return "pytorch_fsdp1" if named else "pytorch_fsdp2"
-    return "megatron_core_2024" if gpu.startswith(_HOPPER) else "megatron_core_2025"
+    if gpu.startswith(_HOPPER):
+        return "megatron_core_2024"
+    return "megatron_core_2026" if is_one_graph(row) else "megatron_core_2025"
 
 
 def is_of_2022(row: MeasuredRow) -> bool:
