@@ -19,6 +19,7 @@ from simcore.workload.hub.own import (
     rembert,
     rwkv,
     switch,
+    zamba,
 )
 
 OWN_FAMILIES: dict[str, Family] = {
@@ -35,6 +36,7 @@ OWN_FAMILIES: dict[str, Family] = {
     "rembert": rembert.FAMILY,
     "rwkv": rwkv.FAMILY,
     "switch_transformers": switch.FAMILY,
+    "zamba": zamba.FAMILY,
 }
 """Lines of these architectures by ``model_type``."""
 
@@ -52,5 +54,6 @@ OWN_NETS: dict[str, Callable[[Keys, Family, bool], ModelCounts]] = {
     "rembert": rembert.rembert,
     "rwkv": rwkv.rwkv,
     "switch": switch.switch_transformers,
+    "zamba": zamba.zamba,
 }
 """Counting functions of their nets."""
