@@ -146,12 +146,13 @@ def init(file: Path, force: bool, **answers: Any) -> None:
 @main.command()
 @click.argument("file")
 @click.option("--evaluator", help="In place of the file's.")
-def check(file: str, evaluator: str | None) -> None:
+@click.option("--time", "timed", is_flag=True, help="Try it out; tell how long it will take.")
+def check(file: str, evaluator: str | None, timed: bool) -> None:
     """Check FILE; print the size of its space, its objectives and its constraints."""
     with told_plainly():
         from dse.cli.showing import check_command
 
-        check_command(file, {"evaluator": evaluator})
+        check_command(file, {"evaluator": evaluator}, timed=timed)
 
 
 @main.command()

@@ -9,6 +9,9 @@ from dse.plain_files import written_whole
 from dse.results.result import load_study
 from simcore import ConfigError, timeline_run
 
+MOST_BYTES = 20_000_000
+"""Length of a trace from which on it is packed, unless ``--out`` names it."""
+
 
 def timeline_command(
     folder: Path, trial: int, *, out: Path | None, svg: Path | None, pool: str | None
@@ -21,15 +24,20 @@ def timeline_command(
     """
     result = load_study(folder)
     laid_out = timeline_run(trial_run(result, trial, pool=pool))
-    _write(out or folder / f"trial-{trial}.trace.json", laid_out.trace())
+    path = out or folder / f"trial-{trial}.trace.json"
+    trace = laid_out.trace_file(path.name)
+    if out is None and len(trace) > MOST_BYTES:
+        path = path.with_suffix(".json.gz")
+        trace = laid_out.trace_file(path.name)
+    _write(path, trace)
     if svg is not None:
-        _write(svg, laid_out.picture(trial_title(result, trial)))
+        _write(svg, laid_out.picture(trial_title(result, trial)).encode())
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, content: bytes) -> None:
     try:
         with written_whole(path) as partial:
-            partial.write_text(text, encoding="utf-8")
+            partial.write_bytes(content)
     except OSError as error:
         got = error.strerror or str(error)
         raise ConfigError(str(path), "must be a file that can be written", got=got) from None

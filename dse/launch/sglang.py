@@ -1,6 +1,6 @@
 """SGLang: ``sglang.launch_server`` and its options.
 
-Names and refusals of options: SGLang 0.5.23 (Apache-2.0), ``srt/arg_groups``; read, not run.
+Names and refusals of options: SGLang 0.5.23 (Apache-2.0), ``srt/arg_groups``.
 """
 
 from typing import ClassVar

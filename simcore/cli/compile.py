@@ -1,6 +1,8 @@
 """``simcore compile``: compile the kernels now, so that the first simulation need not."""
 
+from collections.abc import Callable, Sequence
 from compileall import compile_dir
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from time import monotonic
@@ -32,12 +34,8 @@ def compile_kernels(everything: bool) -> None:
     engine = get_context("spawn").Process(target=_compile_engine, args=(everything,))
     engine.start()
     click.echo("compiling the simulator's kernels: pipelines and the engine ...", err=True)
-    tell_kernels("pipelines")
-    template = _compile_pipelines()
-    _compile_columns(template)
-    _compile_graphs()
-    if everything:
-        _compile_syntheses()
+    template = _template()
+    _do("pipelines", _pipeline_steps(template, everything=everything))
     click.echo(f"pipelines after {monotonic() - begin:.0f} s, the engine ...", err=True)
     engine.join()
     _run_on_engine(template)
@@ -51,15 +49,24 @@ def _compile_engine(everything: bool) -> None:
         everything: Flits and systolic arrays as well.
     """
     from simcore.kernels.native import prepare
+
+    further = [_compile_flits, _compile_arrays] if everything else []
+    _do("engine", [prepare, _compile_packets, *further])
+
+
+def _do(what: str, steps: Sequence[Callable[[], object]]) -> None:
+    """Take *steps* one after another, and tell which one is being taken and what it compiles."""
+    teller = tell_kernels(what)
+    for number, step in enumerate(steps, 1):
+        teller.step = f"step {number} of {len(steps)}, "
+        step()
+
+
+def _compile_packets() -> None:
     from simcore.packets.case import case_of
     from simcore.packets.run import run_case
 
-    tell_kernels("engine")
-    prepare()
     run_case(case_of(_TWO_HOSTS))
-    if everything:
-        _compile_flits()
-        _compile_arrays()
 
 
 def _compile_flits() -> None:
@@ -97,15 +104,25 @@ def _compile_syntheses() -> None:
         synthesise(fabric_of_table(_TRIANGLE), kind)
 
 
-def _compile_pipelines() -> "RunTemplate":
+def _template() -> "RunTemplate":
     from simcore.config import RunTemplate
+
+    return RunTemplate.from_table(_SMALL)
+
+
+def _pipeline_steps(template: "RunTemplate", *, everything: bool) -> list[Callable[[], object]]:
+    """Steps that compile pipelines, designs in columns, graphs and, if wanted, syntheses."""
     from simcore.simulation import run_with_iteration, simulate_run
 
-    template = RunTemplate.from_table(_SMALL)
-    for algorithm in ("ring", "direct", "halving_doubling"):
-        simulate_run(template.with_values({"system.all_reduce": algorithm}))
-    run_with_iteration(template.with_values({}), every_node=True)
-    return template
+    def reduces(algorithm: str) -> object:
+        return simulate_run(template.with_values({"system.all_reduce": algorithm}))
+
+    steps: list[Callable[[], object]] = [
+        partial(reduces, algorithm) for algorithm in ("ring", "direct", "halving_doubling")
+    ]
+    steps.append(partial(run_with_iteration, template.with_values({}), every_node=True))
+    steps += [partial(_compile_columns, template), _compile_graphs]
+    return [*steps, _compile_syntheses] if everything else steps
 
 
 def _compile_graphs() -> None:

@@ -51,16 +51,19 @@ def _announce(what: str) -> None:
     tell_kernels()
 
 
-def tell_kernels(of: str = "") -> None:
+def tell_kernels(of: str = "") -> "Teller":
     """Print, every few seconds from now on, how many kernels have been compiled.
 
     Args:
         of: Words for what they are, if several processes tell.
+
+    Returns:
+        What counts and tells them; its ``step`` says how far the whole is.
     """
     from numba.core import event
 
     register: Any = event.register
-    teller = _Teller(of)
+    teller = Teller(of)
 
     class Listener(event.Listener):
         """Hands on what numba tells."""
@@ -72,14 +75,20 @@ def tell_kernels(of: str = "") -> None:
             teller.add()
 
     register("numba:compile", Listener())
+    return teller
 
 
-class _Teller:
-    """Counts kernels that numba has compiled, and tells it now and then."""
+class Teller:
+    """Counts kernels that numba has compiled, and tells it now and then.
+
+    Attributes:
+        step: Words for the step that is being taken, of so many; empty where there is one.
+    """
 
     def __init__(self, of: str) -> None:
         self._of, self._kernels = f"{of}: " if of else "", 0
         self._begin_s = self._said_s = monotonic()
+        self.step = ""
 
     def add(self) -> None:
         """Count one more kernel."""
@@ -87,5 +96,7 @@ class _Teller:
         now_s = monotonic()
         if now_s - self._said_s >= EVERY_S:
             self._said_s = now_s
-            told = f"{self._of}{self._kernels} kernels after {now_s - self._begin_s:.0f} s"
+            told = (
+                f"{self._of}{self.step}{self._kernels} kernels after {now_s - self._begin_s:.0f} s"
+            )
             sys.stderr.write(f"{told}\n")

@@ -39,12 +39,17 @@ def setting(text: str) -> tuple[str, object]:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a result; errors as ``write_bytes``."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Write a result.
 
     Raises:
         ConfigError: It cannot be written there.
     """
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(content)
     except OSError as error:
         raise ConfigError(str(path), "must be writable", got=error.strerror) from None

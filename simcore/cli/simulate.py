@@ -12,6 +12,7 @@ from simcore.cli.settings import (
     json_option,
     setting,
     settings_option,
+    write_bytes,
     write_text,
 )
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 @click.option(
     "--timeline",
     type=click.Path(path_type=Path),
-    help="Write every node as a Chrome trace (chrome://tracing, Perfetto).",
+    help="Write every node as a Chrome trace (Perfetto); packed if the name ends in .gz.",
 )
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw the pipeline's stages in time.")
 def simulate(
@@ -74,7 +75,7 @@ def _lay_out(run: "Run", iteration: "Iteration", name: str, out: Mapping[str, Pa
         raise SimulationError("the iteration kept no times of its nodes, so there is no timeline")
     laid_out = Timeline.of(iteration.nodes, run.platform.dimensions)
     if (trace := out["timeline"]) is not None:
-        write_text(trace, laid_out.trace())
+        write_bytes(trace, laid_out.trace_file(trace.name))
     if (svg := out["svg"]) is not None:
         write_text(svg, laid_out.picture(name))
 

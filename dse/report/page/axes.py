@@ -20,7 +20,7 @@ TRIAL = "trial"
 
 _FIGURES = {
     "mfu": ("MFU", ""),
-    "tokens_per_s": ("tokens per second", "1/s"),
+    "tokens_per_s": ("tokens per second", ""),
     "memory_fill_expected": ("memory used", ""),
     "exposed_communication_s": ("exposed communication", "s"),
     "bubble_s": ("waiting for other stages", "s"),

@@ -85,20 +85,26 @@ def _measured(result: StudyResult) -> str:
 
 
 def _bound(result: StudyResult) -> str:
-    """Times of the recommended designs by what they went to, designs side by side."""
+    """Times of the recommended designs by what they went to; those followed alike side by side."""
     found = result.summary.get(PARTS)
     if not isinstance(found, dict) or not found:
         return ""
-    each = [dict(one["parts_s"]) for one in found.values()]
-    whole = [sum(parts.values()) for parts in each]
+    alike: dict[str, dict[str, Mapping[str, float]]] = {}
+    for number, one in found.items():
+        head = f"{one['of']}, {one['way']}"
+        alike.setdefault(head, {})[f"trial {number}"] = dict(one["parts_s"])
+    return "".join(_times(head, each) for head, each in alike.items())
+
+
+def _times(head: str, each: Mapping[str, Mapping[str, float]]) -> str:
+    """Table of the times of designs, a row for each part."""
+    whole = [sum(parts.values()) for parts in each.values()]
     rows = [
-        (name, *(_part(parts.get(name), time_s) for parts, time_s in zip(each, whole, strict=True)))
-        for name in dict.fromkeys(name for parts in each for name in parts)
+        (name, *(_part(parts.get(name), s) for parts, s in zip(each.values(), whole, strict=True)))
+        for name in dict.fromkeys(name for parts in each.values() for name in parts)
     ]
     rows.append(("in all", *(format_quantity(time_s, "s") for time_s in whole)))
-    first = next(iter(found.values()))
-    heads = (f"{first['of']}, {first['way']}", *(f"trial {number}" for number in found))
-    return table(FrontTable(columns=heads, rows=tuple(rows), numbers=0, common=()))
+    return table(FrontTable(columns=(head, *each), rows=tuple(rows), numbers=0, common=()))
 
 
 def _part(time_s: float | None, whole_s: float) -> str:

@@ -3,7 +3,9 @@
 Facts on the modules are those of transformers 5.23.0 (Apache-2.0), without its code.
 """
 
+from simcore.workload.hub.encoder_families import ENCODER_FAMILIES
 from simcore.workload.hub.family import Family
+from simcore.workload.hub.own import OWN_FAMILIES
 
 
 def _with_bias(**other: object) -> Family:
@@ -30,13 +32,6 @@ _QWEN3_MOE: dict[str, object] = {"head_norms": "head", "experts": "moe_intermedi
 _QWEN3_MOE |= {"expert_layers": "sparse_step"}
 
 
-def _sides(final_norms: int, **other: object) -> Family:
-    """A line of the BART kind, with so many norms outside of the layers of each side."""
-    tied = ("tie_word_embeddings", True), ("is_decoder", False)
-    line = {"net": "bart", "final_norms": final_norms, "positions": True, "only": tied}
-    return Family(**(line | other))  # type: ignore[arg-type]
-
-
 FAMILIES: dict[str, Family] = {
     "afmoe": Family(
         norms=4, head_norms="head", head_dim="said", window="listed", output_gate=True,
@@ -44,51 +39,48 @@ FAMILIES: dict[str, Family] = {
         router_biases=True, only=(("attention_bias", False),),
         idle=frozenset({"global_attn_every_n_layers", "mup_enabled"}),
     ),
-    "albert": Family(net="shared_encoder", needed=("embedding_size",)),
+    "aria_text": Family(
+        experts="intermediate_size", shared="count", dense="",
+        only=(("attention_bias", False), ("mlp_bias", False)),
+    ),
     "bamba": _with_bias(mlp="mlp_bias", window="indices", linear="mamba2"),
-    "bart": _sides(1, more_positions=2),
     "apertus": _with_bias(
         gated=False, head_norms="head", activation=2, needed=("hidden_act",),
         only=(("hidden_act", "xielu"),),
     ),
     "arcee": _with_bias(gated=False, mlp="mlp_bias"),
-    "bert": Family(net="encoder"),
-    "big_bird": Family(
-        net="encoder", extra="pooler", only=(("use_bias", True),),
-        idle=frozenset({"attention_type", "num_random_blocks", "rescale_embeddings"}),
-    ),
-    "bigbird_pegasus": _sides(
-        1, qkv="use_bias", idle=frozenset({"attention_type", "num_random_blocks"})
-    ),
     "biogpt": _gpt(positions=True, more_positions=2, four_hidden=False),
     "bitnet": _with_bias(sub_norms=True),
-    "blenderbot": _sides(1, idle=frozenset({"encoder_no_repeat_ngram_size"})),
-    "blenderbot-small": _sides(1),
     "bloom": _gpt(final_norms=2),
-    "camembert": Family(net="encoder"),
     "codegen": _gpt(norms=1, qkv=False, out=False, head_bias=True),
     "cohere": _with_bias(norms=1, head_norms="whole_if_said"),
     "cohere2": _with_bias(
         norms=1, head_dim="said", window="listed", idle=frozenset({"sliding_window_pattern"})
     ),
+    "cohere2_moe": Family(
+        norms=1, head_dim="said", window="listed", experts="intermediate_size",
+        expert_layers="typed", only=(
+            ("attention_bias", False), ("num_shared_experts", 0),
+            ("prefix_dense_intermediate_size", None),
+        ),
+        idle=frozenset({
+            "expert_selection_fn", "prefix_dense_sliding_window_pattern",
+            "shared_expert_combination_strategy", "sliding_window_pattern", "num_shared_experts",
+        }),
+    ),
     "ctrl": _gpt(four_hidden=False, head_bias=True),
-    "data2vec-text": Family(net="encoder"),
-    "deberta-v2": Family(
-        net="deberta", only=(("tie_word_embeddings", True), ("legacy", True)),
-        idle=frozenset({"conv_act", "pooler_hidden_size"}),
+    "cwm": Family(
+        head_dim="said", window="listed", only=(("attention_bias", False), ("mlp_bias", False)),
     ),
     "deepseek_v2": _latent(),
     "deepseek_v3": _latent(),
     "deepseek_v32": _latent(
         expert_layers="typed_or_after_first", indexer=True, only=(("mlp_bias", False),)
     ),
-    "distilbert": Family(net="encoder", segments=False),
     "dots1": _with_bias(
         head_norms="head", window="listed", experts="moe_intermediate_size",
         expert_layers="after_first", shared="count",
     ),
-    "electra": Family(net="encoder", needed=("embedding_size",)),
-    "ernie": Family(net="encoder", idle=frozenset({"task_type_vocab_size"})),
     "ernie4_5": Family(qkv="use_bias", out="use_bias", mlp="use_bias", head_dim="said"),
     "ernie4_5_moe": Family(
         experts="moe_intermediate_size",
@@ -162,6 +154,10 @@ FAMILIES: dict[str, Family] = {
         mlp="mlp_bias", sinks=True, window="listed", idle=frozenset({"layer_rope_theta"})
     ),
     "granitemoe": _with_bias(experts="intermediate_size"),
+    "granitemoe_swa": _with_bias(
+        sinks=True, window="listed", experts="intermediate_size", shared="own", dense="",
+        idle=frozenset({"layer_rope_theta"}),
+    ),
     "granitemoehybrid": _with_bias(
         window="listed", linear="mamba2", experts="intermediate_size", shared="own"
     ),
@@ -171,7 +167,17 @@ FAMILIES: dict[str, Family] = {
     "hunyuan_v1_moe": _with_bias(
         head_norms="head", experts="intermediate_size", shared="expert", dense="",
     ),
-    "ibert": Family(net="encoder", idle=frozenset({"quant_mode", "force_dequant"})),
+    "hy_v3": Family(
+        head_norms="head", head_dim="said", experts="moe_intermediate_size",
+        expert_layers="typed", shared="count",
+        only=(("attention_bias", False), ("mlp_bias", False)),
+        idle=frozenset({"enable_moe_fp32_combine", "router_scaling_factor"}),
+    ),
+    "hyperclovax": _with_bias(
+        norms=4, mlp="mlp_bias", needed=("use_post_norm",), only=(("use_post_norm", True),),
+    ),
+    "internlm3": _with_bias(mlp="mlp_bias"),
+    "iquestcoder": _with_bias(mlp="mlp_bias"),
     "jais2": _with_bias(
         norm="layer", gated=False, mlp="mlp_bias", needed=("attention_bias", "mlp_bias"),
     ),
@@ -202,26 +208,13 @@ FAMILIES: dict[str, Family] = {
         shared="expert", dense="intermediate_size_mlp",
         idle=frozenset({"attention_chunk_size", "use_qk_norm"}),
     ),
-    "longt5": Family(
-        net="encoder_decoder", needed=("encoder_attention_type",),
-        only=(("encoder_attention_type", "local"),),
-        idle=frozenset({"global_block_size", "local_radius"}),
-    ),
-    "longformer": Family(
-        net="encoder", extra="global", idle=frozenset({"attention_window", "onnx_export"})
-    ),
-    "m2m_100": _sides(1, positions=False),
     "mamba": Family(net="mamba", norms=1, idle=frozenset({"expand"})),
     "mamba2": Family(net="mamba2", norms=1, idle=frozenset({"expand", "time_step_rank"})),
-    "marian": _sides(
-        0, idle=frozenset({"decoder_vocab_size"}),
-        only=(
-            ("tie_word_embeddings", True), ("is_decoder", False),
-            ("share_encoder_decoder_embeddings", True),
-        ),
+    "mellum": Family(
+        head_norms="head", head_dim="said", window="listed", experts="moe_intermediate_size",
+        expert_layers="typed", only=(("attention_bias", False),),
+        idle=frozenset({"mtp_layer_types", "mtp_mlp_layer_types"}),
     ),
-    "mbart": _sides(2, more_positions=2),
-    "megatron-bert": Family(net="encoder"),
     "minicpm3": Family(
         latent=True,
         idle=frozenset({
@@ -238,27 +231,6 @@ FAMILIES: dict[str, Family] = {
     "mistral": Family(window="all", needed=("sliding_window",)),
     "mistral4": _latent(),
     "mixtral": Family(window="all", experts="intermediate_size"),
-    "modernbert": Family(
-        net="gated_encoder", segments=False,
-        only=(
-            ("attention_bias", False), ("mlp_bias", False), ("norm_bias", False),
-            ("tie_word_embeddings", True),
-        ),
-        idle=frozenset({
-            "classifier_activation", "classifier_pooling", "deterministic_flash_attn",
-            "global_attn_every_n_layers", "global_rope_theta", "initializer_cutoff_factor",
-            "layer_types", "local_attention", "local_rope_theta", "reference_compile",
-            "sparse_pred_ignore_index", "sparse_prediction", "repad_logits_with_grad",
-        }),
-    ),
-    "mpnet": Family(net="encoder", segments=False, extra="buckets"),
-    "mt5": Family(net="encoder_decoder"),
-    "mvp": _sides(
-        1, more_positions=2, idle=frozenset({"prompt_length", "prompt_mid_dim"}),
-        only=(
-            ("tie_word_embeddings", True), ("is_decoder", False), ("use_prompt", False),
-        ),
-    ),
     "nanochat": _with_bias(norm="none", gated=False),
     "nemotron": _with_bias(
         norm="layer", gated=False, mlp="mlp_bias", head_dim="said", kv_heads="maybe"
@@ -268,7 +240,6 @@ FAMILIES: dict[str, Family] = {
         mlp="mlp_bias", head_dim="said", experts="moe_intermediate_size", shared="latent",
         idle=frozenset({"expand", "n_shared_experts"}), only=(("use_bias", False),),
     ),
-    "nomic_bert": Family(net="gated_encoder", norm="layer"),
     "olmo": _with_bias(norm="none"),
     "olmo2": _with_bias(head_norms="whole"),
     "olmo3": _with_bias(head_norms="whole", window="listed"),
@@ -288,14 +259,12 @@ FAMILIES: dict[str, Family] = {
             ("enable_bias", True), ("layer_norm_elementwise_affine", True),
         ),
     ),
-    "pegasus": _sides(1),
     "persimmon": _gpt(four_hidden=False, head_norms="biased_if_said"),
     "phi": _gpt(norms=1, head_bias=True, kv_heads="maybe"),
     "phi3": Family(window="all"),
     "phimoe": _with_bias(
         norm="layer", window="all", experts="intermediate_size", head_bias="lm_head_bias"
     ),
-    "plbart": _sides(1, more_positions=2),
     "qwen2": Family(qkv=True, window="listed_if_switched"),
     "qwen2_5_omni_text": Family(qkv=True, window="listed_if_switched"),
     "qwen2_5_vl": Family(
@@ -332,12 +301,6 @@ FAMILIES: dict[str, Family] = {
         qkv="attention_bias", out=True, mlp=True, head_dim="said", window="pattern",
         linear="recurrent", idle=frozenset({"attention_window_size"}),
     ),
-    "roberta": Family(net="encoder"),
-    "roberta-prelayernorm": Family(net="encoder", extra="norm"),
-    "roformer": Family(
-        net="encoder", extra="rotary", needed=("embedding_size",),
-        idle=frozenset({"rotary_value"}),
-    ),
     "seed_oss": Family(
         qkv="attention_bias", out="attention_out_bias", mlp="mlp_bias", head_dim="said",
         needed=_SAYS_BIAS,
@@ -355,21 +318,8 @@ FAMILIES: dict[str, Family] = {
         norm="layer", gated=False, qkv="use_bias", out="use_bias", mlp="use_bias", window="all",
         needed=("use_bias",),
     ),
-    "t5": Family(net="encoder_decoder"),
-    "umt5": Family(net="encoder_decoder", extra="buckets"),
     "vaultgemma": _with_bias(head_dim="said", window="listed"),
     "xglm": _gpt(four_hidden=False),
-    "xlm-roberta": Family(net="encoder"),
-    "xlm-roberta-xl": Family(net="encoder"),
-    "whisper": Family(
-        net="whisper", only=(("tie_word_embeddings", True),),
-        idle=frozenset({
-            "apply_spec_augment", "begin_suppress_tokens", "classifier_proj_size",
-            "forced_decoder_ids", "mask_feature_length", "mask_feature_min_masks",
-            "mask_feature_prob", "mask_time_length", "mask_time_min_masks", "mask_time_prob",
-            "max_length", "median_filter_width", "suppress_tokens", "use_weighted_layer_sum",
-        }),
-    ),
     "youtu": Family(
         latent=True,
         idle=frozenset({
@@ -383,5 +333,7 @@ FAMILIES: dict[str, Family] = {
             "use_mem_eff_path", "use_mem_rope",
         }),
     ),
+    **ENCODER_FAMILIES,
+    **OWN_FAMILIES,
 }  # fmt: skip
 """Architectures by ``model_type``; those of vision models by that of their text part."""

@@ -11,7 +11,7 @@ class Family:
     A bias is True or False in all releases, or named by the key that says so.
 
     Attributes:
-        net: How the layers make up the net.
+        net: How the layers make up the net: a name in the table of counting functions.
         norm: Norm of the hidden state: one vector (``rms``), two (``layer``) or none.
         norms: Norms in each layer.
         final_norms: Norms outside of the layers.
@@ -58,22 +58,7 @@ class Family:
         only: Values of keys beside which other parts would be built, which are not modelled.
     """
 
-    net: Literal[
-        "decoder",
-        "hybrid",
-        "mamba",
-        "mamba2",
-        "encoder_decoder",
-        "encoder",
-        "shared_encoder",
-        "bart",
-        "gated_encoder",
-        "deberta",
-        "whisper",
-        "gemma3n",
-        "gemma4",
-        "zamba2",
-    ] = "decoder"
+    net: str = "decoder"
     norm: Literal["rms", "layer", "none"] = "rms"
     norms: int = 2
     final_norms: int = 1

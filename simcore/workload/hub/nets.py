@@ -7,6 +7,7 @@ from simcore.workload.hub.counts import ModelCounts, sum_up, token_share
 from simcore.workload.hub.family import Family
 from simcore.workload.hub.keys import Keys
 from simcore.workload.hub.layers import have_experts, hybrid_layers, mixers, uniform
+from simcore.workload.hub.own import OWN_NETS
 from simcore.workload.hub.parts import Part, Widths
 
 
@@ -120,5 +121,6 @@ NETS: dict[str, Callable[[Keys, Family, bool], ModelCounts]] = {
     "gemma3n": layered.gemma3n,
     "gemma4": layered.gemma4,
     "zamba2": layered.zamba2,
+    **OWN_NETS,
 }
 """Counting functions of each kind of net."""

@@ -14,8 +14,12 @@ from simcore.workload.hub.nets import NETS
 from simcore.workload.hub.wrappers import WRAPPERS
 
 MAX_CONFIG_BYTES = 1 << 20
-_HEADS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel", "ForMaskedLM")
-_ENCODERS = frozenset({"encoder", "shared_encoder", "gated_encoder", "deberta"})
+_HEADS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel")
+_TWO_SIDES = frozenset({"bart", "encoder_decoder", "switch", "whisper"})
+_UNTIED = frozenset({"eurobert", "rembert"})
+_ENCODERS = _UNTIED | {
+    "convbert", "deberta", "encoder", "gated_encoder", "mobilebert", "shared_encoder",
+}  # fmt: skip
 
 
 def read_hub_model(path: Path) -> ModelCounts:
@@ -68,13 +72,13 @@ def open_hub_model(config: object, at: str) -> Opened:
         rule = f"must be one of the {len(FAMILIES)} architectures listed in docs/hub-models.md"
         got = "no such key" if architecture is None else architecture
         raise UnmodelledError(f"{at}: model_type", rule, got=got)
-    _check_head(config, family.net in _ENCODERS, at)
+    _check_head(config, family.net, at)
     keys = Keys(table, at)
     for name in family.needed:
         keys.needed(name)
     for name, value in family.only:
         keys.must_be(name, value)
-    if family.net in _ENCODERS:
+    if family.net in _ENCODERS - _UNTIED:
         keys.must_be("tie_word_embeddings", True)
     tied = family.net == "gated_encoder" or _is_tied(config, keys)
     return Opened(str(architecture), family, keys, tied)
@@ -96,12 +100,16 @@ def _text_part(config: Mapping[str, object], at: str) -> Mapping[str, object]:
     return table
 
 
-def _check_head(config: Mapping[str, object], is_encoder: bool, at: str) -> None:
+def _check_head(config: Mapping[str, object], net: str, at: str) -> None:
     """Refuse other heads than those of language models, whose parameters differ."""
     names = config.get("architectures")
     if names is None:
         return
-    wanted = ("ForMaskedLM",) if is_encoder else _HEADS[:-1]
+    wanted: tuple[str, ...] = _HEADS
+    if net in _ENCODERS:
+        wanted = ("ForMaskedLM",)
+    elif net in _TWO_SIDES:
+        wanted = ("ForConditionalGeneration", "MTModel")  # a class of one side has fewer parts
     if not isinstance(names, list) or not all(str(name).endswith(wanted) for name in names):
         rule = f"must name classes that end in {' or '.join(wanted)}: other heads are not modelled"
         raise UnmodelledError(f"{at}: architectures", rule, got=names)

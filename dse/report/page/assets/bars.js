@@ -41,7 +41,10 @@ function drawCourse() {
     charts.push({ title: "Hypervolume of the front so far (part of the last one)", traces: [line(course.proposals, course.hypervolume.map((part) => 100 * part))], layout: plain(260, "proposals", { yaxis: { ticksuffix: " %", rangemode: "tozero" } }) });
   }
   for (const { label, unit, points } of course.best) {
-    if (points.length) charts.push({ title: `Best ${label} so far${unit ? ` (${unit})` : ""}`, traces: [line(points.map(([at]) => at), points.map(([, value]) => value), { shape: "hv" })], layout: plain(260, "proposals") });
+    if (!points.length) continue;
+    const last = course.proposals.at(-1) ?? 0; // the best stays the best to the end
+    if (last > points.at(-1)[0]) points.push([last, points.at(-1)[1]]);
+    charts.push({ title: `Best ${label} so far${unit ? ` (${unit})` : ""}`, traces: [line(points.map(([at]) => at), points.map(([, value]) => value), { shape: "hv" })], layout: plain(260, "proposals", { xaxis: { rangemode: "tozero" } }) });
   }
   fill("course", charts);
 }

@@ -6,7 +6,7 @@ const BEFORE = 0.08, BEYOND = 0.5, LEAST = 0.05; // of the front's length; decad
 
 function drawCloud() {
   const names = page.data.axes.map((axis) => axis.name);
-  const goals = page.data.axes.filter((axis) => axis.kind === "objective").map((axis) => axis.name);
+  const goals = objectivesAlone();
   if (!names.includes(cloud.x)) cloud.x = goals[0];
   if (!names.includes(cloud.y)) cloud.y = goals[1] ?? "trial";
   if (!names.includes(cloud.z)) cloud.z = "";
@@ -20,6 +20,11 @@ function drawCloud() {
   bands.onchange = () => { cloud.bands = bands.checked; plotCloud(); };
   bands.parentElement.hidden = !Object.keys(page.data.bands).length;
   plotCloud();
+}
+
+/** Names of the study's objectives, without their values in each scenario. */
+function objectivesAlone() {
+  return page.data.axes.filter((axis) => axis.kind === "objective" && !axis.name.includes("@")).map((axis) => axis.name);
 }
 
 /** True if a logarithm suits an axis. */
@@ -71,7 +76,7 @@ const KINDS = [
 
 /** Traces of the picture; each carries the rows of its points. */
 function traces(axes, shade) {
-  const found = [];
+  const found = [], signs = [];
   for (const [kind, name, size, symbol, tint] of KINDS) {
     const rows = page.data.kinds.map((own, row) => (own === kind ? row : -1)).filter((row) => row >= 0);
     if (!rows.length) continue;
@@ -80,17 +85,25 @@ function traces(axes, shade) {
     marker.color = tinted ? rows.map((row) => shade.of[row]) : colour(tint);
     if (tinted) marker.coloraxis = "coloraxis";
     marker.opacity = axes.length > 2 ? 0.9 : rows.map((row) => (page.kept[row] ? 1 : 0.08));
-    const trace = { name, customdata: rows, mode: "markers", marker, hoverinfo: "text", text: rows.map(hoverOf), type: axes.length > 2 ? "scatter3d" : "scatter" };
+    const trace = { name, customdata: rows, mode: "markers", marker, hoverinfo: "text", hovertext: rows.map(hoverOf), type: axes.length > 2 ? "scatter3d" : "scatter" };
     ["x", "y", "z"].slice(0, axes.length).forEach((part, at) => { trace[part] = rows.map((row) => axes[at].values[row]); });
     if (axes.length > 2) keepOnly(trace, rows);
-    else if (kind === "front" && !shade && axes.every((axis) => axis.kind === "objective")) {
-      trace.mode = "lines+markers";
+    else if (kind === "front" && objectivesAlone().length <= 2 && axes.every((axis) => axis.kind === "objective")) {
+      Object.assign(trace, { mode: "lines+markers+text", text: rows.map(labelOf), textposition: "top right" });
       trace.line = { shape: axes[0].sense === "maximise" ? "vh" : "hv", width: 1, color: colour("front") };
     }
     if (cloud.bands && (kind === "front" || kind === "baseline")) addBands(trace, axes, kind);
+    trace.showlegend = !tinted;
     found.push(trace);
+    // a legend has no colours of a scale: a trace without points stands there in their place
+    if (tinted) signs.push({ name, type: trace.type, mode: "markers", marker: { ...marker, color: colour(tint), coloraxis: null, opacity: 1 }, ...Object.fromEntries(["x", "y", "z"].slice(0, axes.length).map((part) => [part, [null]])) });
   }
-  return found;
+  return [...found, ...signs];
+}
+
+/** The number beside a design that is recommended; others would cover each other. */
+function labelOf(row) {
+  return page.data.recommended.includes(page.data.trials[row]) ? `${page.data.trials[row]}` : "";
 }
 
 /** In space there is no opacity per point: what is not kept is left out. */
@@ -112,10 +125,12 @@ function addBands(trace, axes, kind) {
 }
 
 function axisLayout(axis, view) {
-  const title = axis.unit && !axis.choices.length ? `${axis.label} (${axis.unit})` : axis.label;
+  const isTime = axis.unit === "s" && !axis.choices.length; // ticks then bear ms or s themselves
+  const title = axis.unit && !axis.choices.length && !isTime ? `${axis.label} (${axis.unit})` : axis.label;
   const found = { title: { text: title }, gridcolor: colour("line"), zerolinecolor: colour("line"), automargin: true };
   if (axis.choices.length) Object.assign(found, { tickvals: axis.choices.map((_, at) => at), ticktext: axis.choices });
   else if (isLog(axis)) Object.assign(found, { type: "log", nticks: 7 });
+  if (isTime) Object.assign(found, { tickformat: "~s", ticksuffix: "s" });
   if (view) found.range = view;
   return found;
 }

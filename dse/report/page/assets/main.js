@@ -3,7 +3,15 @@
 
 const LATER = [drawParallel, drawImportance, drawCourse, drawBreakdowns];
 
+/** Links to sections alone that hold something: those of a running study fill one by one. */
+function linkSections() {
+  for (const link of document.querySelectorAll("nav a")) {
+    link.hidden = !document.getElementById(link.hash.slice(1, -"-head".length))?.firstChild;
+  }
+}
+
 function drawAll() {
+  linkSections();
   if (!document.getElementById("cloud") || !page.data.trials.length) {
     document.body.dataset.drawn = "yes";
     return;

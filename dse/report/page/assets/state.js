@@ -94,7 +94,7 @@ function amount(value, unit) {
 
 function digits(value) {
   const text = Number(value.toPrecision(4));
-  return Math.abs(text) >= 1e6 || (text !== 0 && Math.abs(text) < 1e-3) ? text.toExponential() : String(text);
+  return Math.abs(text) >= 1e6 || (text !== 0 && Math.abs(text) < 1e-3) ? text.toExponential() : text.toLocaleString("en", { maximumSignificantDigits: 4 });
 }
 
 function escaped(text) {

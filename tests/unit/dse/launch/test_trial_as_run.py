@@ -1,5 +1,6 @@
 """Run files of trials, which read back are the runs of the trials, and the command for them."""
 
+import gzip
 import json
 from itertools import islice
 from pathlib import Path
@@ -61,6 +62,19 @@ def test_the_command_writes_files_and_says_what_is_wrong(folder: Path, tmp_path:
     }.items():
         result = call(main, ["export", results, *wrong])
         assert (result.exit_code, words in result.output) == (2, True), result.output
+
+
+def test_a_long_trace_is_packed_and_holds_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    results, plain = folder / "results", tmp_path / "plain.json"
+    monkeypatch.setattr("dse.cli.timelines.MOST_BYTES", 100)
+    for more in ([], ["--out", str(plain)]):
+        done = CliRunner().invoke(main, ["timeline", str(results), "2", *more])
+        assert done.exit_code == 0, done.output
+    packed = (results / "trial-2.trace.json.gz").read_bytes()
+    assert gzip.decompress(packed) == plain.read_bytes()
+    assert len(packed) < plain.stat().st_size / 8
 
 
 def test_a_trial_is_laid_out_in_time(folder: Path, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_check_tells_it(tmp_path: Path) -> None:
     data: dict[str, Any] = {**STUDY, "search": {"trials": 500}, "execution": {"workers": 3}}
     file = tmp_path / "study.yaml"
     file.write_text(json.dumps(data))
-    ran = CliRunner().invoke(main, ["check", str(file)])
+    ran = CliRunner().invoke(main, ["check", "--time", str(file)])
     assert ran.exit_code == 0, ran.output
     told = r"time +[\d.]+ ms per proposal, .* \(\d+ tried\); [\d,]+ trials in .* to .* on 3 cores"
     assert re.search(told, ran.output), ran.output

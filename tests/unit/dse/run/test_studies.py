@@ -69,8 +69,14 @@ def test_a_folder_with_a_study_is_never_overwritten(tmp_path: Path) -> None:
     before = {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()}
     with pytest.raises(ConfigError, match="must not hold a study yet"):
         dse.run_study(STUDY, trials=10, executor="serial", out=tmp_path / "a")
-    with pytest.raises(ConfigError, match=r"seed: must be as in .* to be resumed"):
+    with pytest.raises(ConfigError, match=r"^seed: must be as in .* to be resumed, but got"):
         dse.run_study(STUDY, seed=9, trials=20, executor="serial", out=tmp_path / "a", resume=True)
+    text = Path(load_study_file(STUDY).folder, STUDY).read_text()
+    (changed := tmp_path / STUDY).write_text(text.replace("sequence: 256", "sequence: 512"))
+    with pytest.raises(
+        ConfigError, match=r"^run\.workload\.sequence: must be as in .* but got 512"
+    ):
+        dse.run_study(changed, trials=20, executor="serial", out=tmp_path / "a", resume=True)
     assert {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()} == before
 
 

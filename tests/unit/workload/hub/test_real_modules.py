@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 
 from simcore.errors import ConfigError
+from simcore.workload.hub.families import FAMILIES
+from simcore.workload.hub.nets import NETS
 from simcore.workload.hub.read import count_hub_model
 
 ROWS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "real_modules.json").read_text(encoding="utf-8")
 )
+CONFIGS: list[dict[str, Any]] = [row["config"] for row in ROWS]
 NAMES = [f"{at}-{row['config']['model_type']}" for at, row in enumerate(ROWS)]
 SPEAKING_DEFAULTS = {
     "attention_bias", "conv_kernel_size", "head_dim", "mlp_bias", "norm_rel_ebd",
@@ -28,10 +31,15 @@ CACHES = [f"kv_bytes_per_token_{kind}" for kind in ("full", "sliding", "latent")
 
 def _routed_share(config: dict[str, Any]) -> float:
     """Share of the routed parameters that a token passes, by the names of the program's keys."""
-    chosen = ("num_experts_per_tok", "num_experts_per_token", "moe_topk", "top_k_experts")
-    experts = ("num_experts", "n_routed_experts")
-    of = next(config[key] for key in experts if key in config)
-    return next(config[key] for key in chosen if key in config) / of  # type: ignore[no-any-return]
+    table = config | config.get("ffn_config", {})
+    if table["model_type"] == "switch_transformers":
+        table = table | {"num_experts_per_tok": 1}  # by its paper
+    chosen = (
+        "num_experts_per_tok", "num_experts_per_token", "moe_topk", "top_k_experts", "moe_top_k",
+    )  # fmt: skip
+    experts = ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts")
+    of = next(table[key] for key in experts if key in table)
+    return next(table[key] for key in chosen if key in table) / of  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=NAMES)
@@ -61,3 +69,14 @@ def test_a_file_without_a_key_is_refused_or_gives_the_same_counts(row: dict[str,
 def test_an_unknown_key_is_refused(row: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="adapter_width"):
         count_hub_model(row["config"] | {"adapter_width": 7}, "config.json")
+
+
+def test_a_class_of_one_side_alone_is_refused() -> None:
+    whole = next(c for c in CONFIGS if FAMILIES[c["model_type"]].net == "bart")
+    alone = whole | {"architectures": ["OneSideForCausalLM"]}
+    with pytest.raises(ConfigError, match="architectures: must name classes that end in ForCond"):
+        count_hub_model(alone, "config.json")
+
+
+def test_every_architecture_has_a_counting_function() -> None:
+    assert {family.net for family in FAMILIES.values()} == set(NETS)

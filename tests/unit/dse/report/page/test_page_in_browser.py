@@ -196,3 +196,25 @@ def test_no_serious_fault_of_accessibility(page: Any) -> None:
 
 def test_the_page_of_the_whole_study_is_small(result: dse.StudyResult, tmp_path: Path) -> None:
     assert len(report_page(result).encode()) < 8e6
+
+
+def test_links_lead_to_sections_that_hold_something_and_best_designs_bear_their_number(
+    page: Any, result: dse.StudyResult
+) -> None:
+    shown = page.evaluate("[...document.querySelectorAll('nav a')].filter((a) => !a.hidden).length")
+    assert shown == page.evaluate("document.querySelectorAll('nav a').length") > 5
+    assert page.evaluate(
+        "(() => { const place = document.getElementById('counts'), kept = place.innerHTML;"
+        "place.innerHTML = ''; linkSections(); const found = document.querySelector("
+        "'nav a[href=\"#counts-head\"]').hidden; place.innerHTML = kept; linkSections();"
+        "return found; })()"
+    )
+    front = next(
+        trace
+        for trace in page.evaluate(
+            "document.getElementById('cloud').data.map((t) => ({name: t.name, text: t.text}))"
+        )
+        if trace["name"] == "Pareto front"
+    )
+    told = {text for text in front["text"] if text}
+    assert told == {str(one.trial) for one in result.recommended}
