@@ -22,6 +22,7 @@ from simcore.collectives.in_network import InNetwork
 from simcore.collectives.pairwise import Pairwise
 from simcore.collectives.recursive_doubling import RecursiveDoubling
 from simcore.collectives.ring import Ring
+from simcore.collectives.synthesised import SYNTHESISED, Synthesised
 from simcore.registry import Registry, instance_of
 from simcore.terms import CollectiveKind
 
@@ -39,18 +40,20 @@ ALGORITHMS: Registry[CollectiveAlgorithm] = Registry(
     },
     check=check_algorithm,
     adapt=instance_of(CollectiveAlgorithm),
-    reserved=r"direct\d+|by_topology",
+    reserved=rf"direct\d+|by_topology|{SYNTHESISED}",
 )
 
 _WINDOWED = re.compile(r"direct([1-9]\d{0,4})")
 
 
 def algorithm_named(name: str) -> CollectiveAlgorithm:
-    """The algorithm that *name* means: a name of the table, or ``direct<W>`` with a window.
+    """The algorithm that *name* means: of the table, ``direct<W>``, or ``synthesised``.
 
     Raises:
         ConfigError: No such algorithm; lists the names.
     """
+    if name == SYNTHESISED:
+        return Synthesised()
     windowed = None if name in ALGORITHMS else _WINDOWED.fullmatch(name)
     return Direct(window=int(windowed[1])) if windowed else ALGORITHMS[name]
 
@@ -72,11 +75,14 @@ def algorithm_name(algorithm: CollectiveAlgorithm) -> str:
     """The name of the table that means *algorithm*; of one that is not in it, its class's."""
     if isinstance(algorithm, Direct) and algorithm.window is not None:
         return f"direct{algorithm.window}"
+    if isinstance(algorithm, Synthesised):
+        return SYNTHESISED
     return ALGORITHMS.named(algorithm) or type(algorithm).__name__
 
 
 __all__ = [
     "ALGORITHMS",
+    "SYNTHESISED",
     "Bruck",
     "CollectiveAlgorithm",
     "Direct",
@@ -92,6 +98,7 @@ __all__ = [
     "StateMachine",
     "Step",
     "Switch",
+    "Synthesised",
     "Table",
     "algorithm_name",
     "algorithm_named",
