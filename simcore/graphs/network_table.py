@@ -41,6 +41,18 @@ class FamilyChoice(Schema):
     routing: dict[str, Any] = Field(default_factory=dict)
 
 
+class InNetwork(Schema):
+    """Work that all switches of a network can do for collectives.
+
+    Attributes:
+        reduces: They add up what comes in for the same place (SHARP, NVLS).
+        multicasts: They send on several times what they were sent once.
+    """
+
+    reduces: bool = False
+    multicasts: bool = False
+
+
 class NetworkFile(Schema):
     """One network.
 
@@ -58,6 +70,7 @@ class NetworkFile(Schema):
         routing: ``rule``, a name of ``ROUTINGS``, and its options; ``ecmp_hash`` unless given.
         shape: NPUs of each level, innermost first, along which groups of NPUs and the phases of
             collectives are laid; those of the family unless given.
+        in_network: Work that its switches can do for synthesised collectives.
         speed: All bandwidths are this many times what they are told to be.
         pairs: NPUs whose distance and shortest ways are asked for.
     """
@@ -72,6 +85,7 @@ class NetworkFile(Schema):
     cables: dict[str, CableSpeed] = Field(default_factory=dict)
     routing: dict[str, Any] = Field(default_factory=dict)
     shape: tuple[int, ...] = ()
+    in_network: InNetwork = Field(default_factory=InNetwork)
     speed: float = Field(default=1.0, gt=0)
     pairs: tuple[tuple[int, int], ...] = ()
 

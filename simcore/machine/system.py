@@ -67,7 +67,8 @@ AlgorithmVector = Annotated[
         min_length=1,
         description=(
             "one algorithm per dimension, or one for all: "
-            f"{', '.join((BY_TOPOLOGY, *ALGORITHMS))}, direct<window>, {SYNTHESISED}"
+            f"{', '.join((BY_TOPOLOGY, *ALGORITHMS))}, direct<window>, hierarchical<group>, "
+            f"rail_aligned<server>, blue_connect<factor>x<factor>, {SYNTHESISED}"
         ),
     ),
     BeforeValidator(_as_vector, json_schema_input_type=str | tuple[str, ...]),

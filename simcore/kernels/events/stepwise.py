@@ -173,7 +173,7 @@ def _try_to_send(arena: Ints, rates: Floats, walk: int) -> bool:
     if arena[f.PLACES] != 0:
         present_to_stand_in(arena, rates, walk, message)
     send(arena, rates, message)
-    if arena[walk + f.WALK_PEERS] == records.PEERS_NEIGHBOUR:
+    if arena[walk + f.WALK_PEERS] == records.PEERS_NEIGHBOUR and arena[f.BACKEND] == f.UNAWARE:
         arena[walk + f.WALK_TRAVEL_NS] = arena[message + f.MSG_TRAVEL_NS]
     then = new_event(arena, f.DO_STEP_RECEIVED, walk, f.NOTHING)
     receive(arena, rates, tag, arena[walk + f.WALK_FROM], me, size, then)

@@ -90,4 +90,5 @@ def _carriage(
 
 @lru_cache(maxsize=1024)
 def _line(network: NetworkFile, members: tuple[int, ...]) -> tuple[Fabric, Ints]:
-    return line_fabric(routed(network).graph, np.array(members, np.int64))
+    graph, own = routed(network).graph, network.in_network
+    return line_fabric(graph, np.array(members, np.int64), own.multicasts, own.reduces)

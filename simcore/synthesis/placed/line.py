@@ -9,20 +9,29 @@ from simcore.kernels.graphs.distances import walk
 from simcore.synthesis.fabric import Fabric, Ints, fabric_of
 
 
-def line_fabric(graph: NetworkGraph, members: Ints) -> tuple[Fabric, Ints]:
+def line_fabric(
+    graph: NetworkGraph, members: Ints, copies: bool = False, reduces: bool = False
+) -> tuple[Fabric, Ints]:
     """The fabric of *members* (G,) of a network, and (L,) which of the network's links it has.
 
     It holds the members in their order and the switches on shortest ways between them; NPUs of
     others pass chunks on only where members are not joined without them. Equal groups of a regular
     network have equal fabrics.
+
+    Args:
+        graph: The network.
+        members: NPUs, in the order of their parts.
+        copies: Whether switches can send on several times what they were sent once.
+        reduces: Whether switches can combine chunks.
     """
-    whole = fabric_of(graph)
+    whole = fabric_of(graph, copies, reduces)
     others = np.ones(whole.nodes, np.bool_)
     others[members] = False
     others[whole.npus :] = False
     fabric, links = _cut(whole, np.flatnonzero(~others), members)
     if graph.npus_forward and not _joined(fabric):
-        fabric, links = _cut(whole, np.arange(whole.nodes), members)
+        plain = replace(whole, copies=False, reduces=False)  # NPUs on the way are no switches
+        fabric, links = _cut(plain, np.arange(whole.nodes), members)
     if fabric.nodes == fabric.npus:
         return fabric, links
     nodes = _passed(fabric)

@@ -123,6 +123,16 @@ def test_every_network_gives_a_collective_alone_its_schedule_s_time(backend: str
     assert ends.min() == ends.max()
 
 
+def test_switches_that_reduce_and_multicast_halve_the_bytes_of_endpoints() -> None:
+    size = 8 * 32 * 1000
+    for able, sent in ((True, size), (False, 2 * 7 * size / 8)):
+        own = {"reduces": able, "multicasts": able}
+        star = network("star", params={"n": 8}, in_network=own)
+        work = carriage(star, range(8), ALL_REDUCE, size)
+        assert work.load_bytes == pytest.approx(np.full(16, sent))
+        assert work.time_ns >= work.bound_ns
+
+
 def test_links_are_shared_with_messages() -> None:
     """As much again on the same links: both take twice as long, and no longer."""
     star, size = network("star", params={"n": 2}), 50 * 1000
