@@ -14,17 +14,17 @@ from simcore.collectives.base import (
     Table,
     growth,
 )
-from simcore.collectives.blue_connect import BlueConnect
 from simcore.collectives.bruck import Bruck
 from simcore.collectives.checks import check_algorithm
 from simcore.collectives.direct import Direct
 from simcore.collectives.double_binary_tree import DoubleBinaryTree
+from simcore.collectives.grouped.blue_connect import BlueConnect
+from simcore.collectives.grouped.hierarchical import Hierarchical
+from simcore.collectives.grouped.rail_aligned import RailAligned
 from simcore.collectives.halving_doubling import HalvingDoubling
-from simcore.collectives.hierarchical import Hierarchical
 from simcore.collectives.in_network import InNetwork
 from simcore.collectives.pairwise import Pairwise
 from simcore.collectives.rabenseifner import Rabenseifner
-from simcore.collectives.rail_aligned import RailAligned
 from simcore.collectives.recursive_doubling import RecursiveDoubling
 from simcore.collectives.ring import Ring
 from simcore.collectives.synthesised import SYNTHESISED, Synthesised

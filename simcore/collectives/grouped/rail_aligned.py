@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simcore.collectives.base import CollectiveAlgorithm, Step
-from simcore.collectives.blue_connect import exchanged
-from simcore.collectives.hierarchical import group_size
+from simcore.collectives.grouped.blue_connect import exchanged
+from simcore.collectives.grouped.hierarchical import group_size
 from simcore.terms import CollectiveKind
 
 
