@@ -7,6 +7,7 @@ from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
 from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.collectives.placement import place_group
+from simcore.engines.collectives.scheduled import check_schedules
 from simcore.engines.limits.size_range import Demand
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.machine import Npu, Platform
@@ -156,6 +157,7 @@ def _check_models(run: Run) -> None:
         BACKENDS[run.backend].check(engine_dimensions(run.platform.dimensions))
     except ConfigError as error:
         raise error.under("platform") from None
+    check_schedules(run.system, run.platform.dimensions)
     if run.compute not in COMPUTE_MODELS:
         raise COMPUTE_MODELS.unknown(run.compute, at="compute")
 

@@ -203,6 +203,7 @@ OWN_READERS = {  # what nobody hands in: shipped files, own caches, the system's
     "simcore/public_names.py",
     "simcore/formats/astra/traces/load.py",
     "simcore/validation/report.py",
+    "simcore/synthesis/placed/kept.py",
     "dse/run/cache.py",
     "dse/code_digests.py",
     "dse/evaluate/own/programs.py",

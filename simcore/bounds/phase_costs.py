@@ -10,7 +10,13 @@ from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
 from math import lcm
 
-from simcore.collectives import CollectiveAlgorithm, PeerRule, StateMachine, algorithm_named
+from simcore.collectives import (
+    CollectiveAlgorithm,
+    PeerRule,
+    StateMachine,
+    Synthesised,
+    algorithm_named,
+)
 from simcore.collectives.base import share
 from simcore.collectives.record import program_row
 from simcore.engines.collectives.alike import phase_alike
@@ -104,7 +110,9 @@ def phase_cost(name: str, kind: CollectiveKind, line: CostLine, *, first: bool) 
     if machine.peers is PeerRule.TREE:
         return _tree(line, first)
     alike = phase_alike(algorithm, kind, line.shape, line.npus, line.members, line.stride)
-    if machine.peers is PeerRule.TABLE:
+    if isinstance(algorithm, Synthesised):
+        columns = {"delays": machine.steps + 1}  # what links carry is the network's own
+    elif machine.peers is PeerRule.TABLE:
         columns = _by_table(machine, line)
     elif machine.peers is PeerRule.ROTATING:
         columns = _direct(machine, kind, line, first)

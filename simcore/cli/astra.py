@@ -63,6 +63,8 @@ Beyond ASTRA-sim:
   --compute-slots N                    Compute nodes that an NPU runs at once.
   --log-style NAME                     plain (default): figures only; astra: all of ASTRA-sim's
                                        lines, with time, logger and level, and its log files.
+  --npu-scale LIST                     Speeds of NPUs that compute faster or slower than their
+                                       traces say: 3:0.8,8-15:0.5.
   --no-folding                         Simulate every NPU, also those that provably behave alike.
   -h, --help                           Show this and end.
 """

@@ -1,6 +1,7 @@
 """Algorithms of collectives: one file each, and the table of their names."""
 
 import re
+from collections.abc import Callable
 
 from simcore.collectives.base import (
     CollectiveAlgorithm,
@@ -17,11 +18,16 @@ from simcore.collectives.bruck import Bruck
 from simcore.collectives.checks import check_algorithm
 from simcore.collectives.direct import Direct
 from simcore.collectives.double_binary_tree import DoubleBinaryTree
+from simcore.collectives.grouped.blue_connect import BlueConnect
+from simcore.collectives.grouped.hierarchical import Hierarchical
+from simcore.collectives.grouped.rail_aligned import RailAligned
 from simcore.collectives.halving_doubling import HalvingDoubling
 from simcore.collectives.in_network import InNetwork
 from simcore.collectives.pairwise import Pairwise
+from simcore.collectives.rabenseifner import Rabenseifner
 from simcore.collectives.recursive_doubling import RecursiveDoubling
 from simcore.collectives.ring import Ring
+from simcore.collectives.synthesised import SYNTHESISED, Synthesised
 from simcore.registry import Registry, instance_of
 from simcore.terms import CollectiveKind
 
@@ -36,23 +42,41 @@ ALGORITHMS: Registry[CollectiveAlgorithm] = Registry(
         "bruck": Bruck(),
         "recursive_doubling": RecursiveDoubling(),
         "pairwise": Pairwise(),
+        "rabenseifner": Rabenseifner(),
+        "hierarchical": Hierarchical(),
+        "rail_aligned": RailAligned(),
+        "blue_connect": BlueConnect(),
     },
     check=check_algorithm,
     adapt=instance_of(CollectiveAlgorithm),
-    reserved=r"direct\d+|by_topology",
+    reserved=rf"(direct|hierarchical|rail_aligned|blue_connect)\d[\dx]*|by_topology|{SYNTHESISED}",
 )
 
-_WINDOWED = re.compile(r"direct([1-9]\d{0,4})")
+_SIZED = re.compile(r"(direct|hierarchical|rail_aligned)([1-9]\d{0,4})")
+_WITH_SIZE: dict[str, Callable[[int], CollectiveAlgorithm]] = {
+    "direct": Direct,
+    "hierarchical": Hierarchical,
+    "rail_aligned": RailAligned,
+}
+_FACTORED = re.compile(r"blue_connect((?:[2-9]|[1-9]\d{1,4})(?:x(?:[2-9]|[1-9]\d{1,4}))*)")
 
 
 def algorithm_named(name: str) -> CollectiveAlgorithm:
-    """The algorithm that *name* means: a name of the table, or ``direct<W>`` with a window.
+    """The algorithm that *name* means: of the table, one with sizes, or ``synthesised``.
+
+    Those with sizes are ``direct<W>`` with a window, ``hierarchical<k>`` and ``rail_aligned<k>``
+    with members of a group, and ``blue_connect<f>x<f>...`` with factors.
 
     Raises:
         ConfigError: No such algorithm; lists the names.
     """
-    windowed = None if name in ALGORITHMS else _WINDOWED.fullmatch(name)
-    return Direct(window=int(windowed[1])) if windowed else ALGORITHMS[name]
+    if name == SYNTHESISED:
+        return Synthesised()
+    if name not in ALGORITHMS and (sized := _SIZED.fullmatch(name)):
+        return _WITH_SIZE[sized[1]](int(sized[2]))
+    if name not in ALGORITHMS and (factored := _FACTORED.fullmatch(name)):
+        return BlueConnect(factors=tuple(map(int, factored[1].split("x"))))
+    return ALGORITHMS[name]
 
 
 def runnable(
@@ -70,28 +94,43 @@ def runnable(
 
 def algorithm_name(algorithm: CollectiveAlgorithm) -> str:
     """The name of the table that means *algorithm*; of one that is not in it, its class's."""
-    if isinstance(algorithm, Direct) and algorithm.window is not None:
-        return f"direct{algorithm.window}"
+    sizes: tuple[int | None, ...] = (None,)
+    if isinstance(algorithm, Direct):
+        sizes = (algorithm.window,)
+    elif isinstance(algorithm, Hierarchical | RailAligned):
+        sizes = (algorithm.inner,)
+    elif isinstance(algorithm, BlueConnect):
+        sizes = algorithm.factors or sizes
+    if sizes[0] is not None:
+        return f"{algorithm_name(type(algorithm)())}{'x'.join(map(str, sizes))}"
+    if isinstance(algorithm, Synthesised):
+        return SYNTHESISED
     return ALGORITHMS.named(algorithm) or type(algorithm).__name__
 
 
 __all__ = [
     "ALGORITHMS",
+    "SYNTHESISED",
+    "BlueConnect",
     "Bruck",
     "CollectiveAlgorithm",
     "Direct",
     "DoubleBinaryTree",
     "Exchange",
     "HalvingDoubling",
+    "Hierarchical",
     "InNetwork",
     "Offset",
     "Pairwise",
     "PeerRule",
+    "Rabenseifner",
+    "RailAligned",
     "RecursiveDoubling",
     "Ring",
     "StateMachine",
     "Step",
     "Switch",
+    "Synthesised",
     "Table",
     "algorithm_name",
     "algorithm_named",

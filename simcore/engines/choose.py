@@ -45,6 +45,8 @@ def choose(times: ProgramTimes, machine: MachineTimes) -> Choice:
     if follows_all(times, machine):
         if machine.messages_meet:
             reason = f"messages wait for each other on their links ({machine.backend})"
+        elif not times.unlike:
+            reason = "NPUs are of unlike speed (platform.npu_scale)"
         else:
             reason = f"groups of one axis lie differently on {times.unlike}"
         return Choice(engine=Engine.EVENTS, reason=reason)
@@ -55,5 +57,7 @@ def choose(times: ProgramTimes, machine: MachineTimes) -> Choice:
 
 
 def follows_all(times: ProgramTimes, machine: MachineTimes) -> str:
-    """Backend or topology that makes NPUs of a stage differ, so that none stands for all."""
-    return machine.backend if machine.messages_meet else times.unlike
+    """Backend, topology or speeds that make NPUs of a stage differ: none stands for all."""
+    if machine.messages_meet:
+        return machine.backend
+    return times.unlike or ("npu_scale" if machine.platform.npu_scale else "")

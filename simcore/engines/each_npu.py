@@ -68,6 +68,9 @@ def check_nodes(
     if times.unlike:
         rule = f"where groups lie differently on it, {limit}; choose another topology or fewer NPUs"
         raise ConfigError("platform.dimensions", rule, got=times.unlike)
+    if machine.platform.npu_scale:
+        rule = f"where NPUs are of unlike speed, {limit}; choose fewer NPUs or none"
+        raise ConfigError("platform.npu_scale", rule, got=machine.platform.npu_scale)
     rule = f"where members of a collective end one by one, {limit}; choose together"
     raise ConfigError("system.phase_end", rule, got="each")
 
@@ -138,7 +141,10 @@ def expand(
         for member in range(plan.npus_per_stage):
             members = np.array([plan.npu(stage, member) for stage in stages], np.int64)
             groups[_shared_key(graph, axis, member)] = ListGroup(members=members)
-    programs = tuple(_program(graph, operator_ns, npu, shared_axes) for npu in range(plan.npus))
+    lasts = [operator_ns] * plan.npus
+    if platform.npu_scale:
+        lasts = [np.rint(operator_ns / speed).astype(np.int64) for speed in platform.speeds()]
+    programs = tuple(_program(graph, lasts[npu], npu, shared_axes) for npu in range(plan.npus))
     return EngineInput(
         backend="congestion_unaware",
         dimensions=engine_dimensions(platform.dimensions),

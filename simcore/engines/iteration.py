@@ -180,6 +180,7 @@ class IterationRunner:
     ) -> tuple[str, ...]:
         machine, held_ns = self._machine, work.held_ns
         notes, who = machine.stand_ins(program, times), follows_all(times, machine)
+        notes += machine.schedules(program, times)
         if held_ns and machine.system.phase_end == "together":
             notes.append(
                 f"{who} follows every NPU: phase_end: together is not in force"

@@ -25,6 +25,9 @@ from simcore.workload.program.write import TrainingProgram
 
 Program = TrainingProgram | TrainingGraph
 
+_MOST_TOLD = 8
+"""Synthesised phases of which a result tells."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ProgramTimes:
@@ -137,6 +140,16 @@ class MachineTimes:
     def stand_ins(self, program: Program, times: ProgramTimes) -> list[str]:
         """Algorithms that stand in for chosen ones that cannot run, as sentences."""
         return stand_ins_of(program, times.placements, self._timer.stand_ins)
+
+    def schedules(self, program: Program, times: ProgramTimes) -> list[str]:
+        """Sentences on collectives that are synthesised, each phase once, the longest first."""
+        used = [
+            (op.kind, times.placements[op.axis], op.size_bytes)
+            for op in program.collectives
+            if op.axis in times.placements and not is_shared(program.plan, op.axis)
+        ]
+        told = [self._timer.schedules(*one) for one in sorted(used, key=lambda one: -one[2])]
+        return list(dict.fromkeys([one for phases in told for one in phases]))[:_MOST_TOLD]
 
 
 def stand_ins_of(

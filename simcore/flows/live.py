@@ -78,13 +78,16 @@ class LiveFlows:
         self._known += 1
         return route
 
-    def begin(self, now_ns: float, route: int, size_bytes: float) -> int:
-        """Begin a flow now; its number, which no other flow under way has."""
+    def begin(
+        self, now_ns: float, route: int, size_bytes: float, most_bytes_per_ns: float = np.inf
+    ) -> int:
+        """Begin a flow now, with a cap on its rate; its number, which no other under way has."""
         if not self._free:
             self._grow()
         flow = self._free.pop()
         self._flows.route[flow] = route
         self._flows.size[flow] = size_bytes
+        self._flows.cap[flow] = most_bytes_per_ns
         waiting = self._counter[WAITING]
         begin = now_ns + self._routes.latency[route]
         push(self._waiting.time, self._waiting.flow, waiting, begin, flow)

@@ -41,6 +41,30 @@ class FamilyChoice(Schema):
     routing: dict[str, Any] = Field(default_factory=dict)
 
 
+class InNetwork(Schema):
+    """Work that all switches of a network can do for collectives.
+
+    Attributes:
+        reduces: They add up what comes in for the same place (SHARP, NVLS).
+        multicasts: They send on several times what they were sent once.
+    """
+
+    reduces: bool = False
+    multicasts: bool = False
+
+
+class CableScale(Schema):
+    """Speed of one cable against the others of its kind.
+
+    Attributes:
+        bandwidth: Its bandwidth over theirs.
+        latency: Its latency over theirs.
+    """
+
+    bandwidth: float = Field(default=1.0, gt=0, le=1e6)
+    latency: float = Field(default=1.0, ge=0, le=1e6)
+
+
 class NetworkFile(Schema):
     """One network.
 
@@ -55,9 +79,11 @@ class NetworkFile(Schema):
         bandwidth_bytes_per_s: Of one cable in one direction, unless its kind has its own.
         latency_s: Of one cable, unless its kind has its own.
         cables: Speed of the cables by kind.
+        cable_scale: By number of a cable, of those that are there, how it differs from its kind.
         routing: ``rule``, a name of ``ROUTINGS``, and its options; ``ecmp_hash`` unless given.
         shape: NPUs of each level, innermost first, along which groups of NPUs and the phases of
             collectives are laid; those of the family unless given.
+        in_network: Work that its switches can do for synthesised collectives.
         speed: All bandwidths are this many times what they are told to be.
         pairs: NPUs whose distance and shortest ways are asked for.
     """
@@ -70,8 +96,10 @@ class NetworkFile(Schema):
     bandwidth_bytes_per_s: BytesPerS | None = Field(default=None, alias="bandwidth", gt=0)
     latency_s: Seconds | None = Field(default=None, alias="latency", ge=0)
     cables: dict[str, CableSpeed] = Field(default_factory=dict)
+    cable_scale: dict[int, CableScale] = Field(default_factory=dict)
     routing: dict[str, Any] = Field(default_factory=dict)
     shape: tuple[int, ...] = ()
+    in_network: InNetwork = Field(default_factory=InNetwork)
     speed: float = Field(default=1.0, gt=0)
     pairs: tuple[tuple[int, int], ...] = ()
 
@@ -177,7 +205,7 @@ class NetworkFile(Schema):
                 rule = f"must be kinds of cables that there are: {', '.join(graph.kinds)}"
                 raise ConfigError(f"{place}cables", rule, got=kind)
         told = self.bandwidth_bytes_per_s is not None or self.cables
-        if not told and self.speed == 1.0:
+        if not told and self.speed == 1.0 and not self.cable_scale:
             return graph
         rates, latencies = graph.bytes_per_s.copy(), graph.latency_ns.copy()
         kind_of = graph.kind_of[graph.cable_of]
@@ -192,12 +220,21 @@ class NetworkFile(Schema):
                 rates[kind_of == number] = rate
             if latency is not None or rate is not None:
                 latencies[kind_of == number] = (latency or 0.0) * _NS_PER_S
-        return replace(
-            graph,
-            bytes_per_s=np.asarray(rates * self.speed),
-            latency_ns=latencies,
-            _kept={},
+        found = replace(
+            graph, bytes_per_s=np.asarray(rates * self.speed), latency_ns=latencies, _kept={}
         )
+        self._scale_cables(found, place)
+        return found
+
+    def _scale_cables(self, graph: "NetworkGraph", place: str) -> None:
+        """Give single cables the speeds that they have against others of their kind."""
+        for number, scale in self.cable_scale.items():
+            if not 0 <= number < graph.cables:
+                rule = f"must be numbers of cables, 0 to {graph.cables - 1}"
+                raise ConfigError(f"{place}cable_scale", rule, got=number)
+            own = graph.cable_of == number
+            graph.bytes_per_s[own] *= scale.bandwidth
+            graph.latency_ns[own] *= scale.latency
 
 
 def _tells_speeds(table: Mapping[str, Any]) -> bool:

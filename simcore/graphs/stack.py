@@ -25,6 +25,7 @@ class JoinedLine(ABC):
         nodes: NPUs and switches.
         npus_forward: Whether messages pass through NPUs.
         halves: Whether a link carries both directions.
+        levels: Dimensions that it stands for.
     """
 
     npus: int
@@ -34,6 +35,7 @@ class JoinedLine(ABC):
     nodes: int
     npus_forward: bool = True
     halves: bool = False
+    levels: int = 1
 
     @abstractmethod
     def way(self, source: int, target: int) -> Way:
@@ -109,6 +111,7 @@ class NetworkLine(JoinedLine):
         graph = self._routed.graph
         self.ends, self.nodes = (graph.link_from, graph.link_to), graph.nodes
         self.npus_forward, self.halves = graph.npus_forward, bool(graph.half.any())
+        self.levels = len(self._routed.levels)
 
     def way(self, source: int, target: int) -> Way:
         return self._routed.way(source, target)
@@ -125,6 +128,7 @@ class StackedGraph:
 
     def __init__(self, lines: Sequence[JoinedLine]) -> None:
         self._lines = tuple(lines)
+        self._dimensions = _first_dimensions(self._lines)
         npus = prod(line.npus for line in lines)
         copies = [npus // line.npus for line in lines]
         counts = [len(line.latency_ns) * copy for line, copy in zip(lines, copies, strict=True)]
@@ -148,6 +152,20 @@ class StackedGraph:
             first_switch += len(copies) * switches
         return np.concatenate(found[0]), np.concatenate(found[1])
 
+    def links_of(self, npu: int, dimension: int, links: Ints) -> Ints:
+        """Numbers in this graph of *links* of the line that *npu* is on.
+
+        Args:
+            npu: An NPU.
+            dimension: Of all dimensions of the machine, the innermost of the line.
+            links: Numbers within the line.
+        """
+        place = self._dimensions.index(dimension)
+        stride = prod(line.npus for line in self._lines[:place])
+        line = self._lines[place]
+        own = npu // (stride * line.npus) * stride + npu % stride
+        return links + int(self._first[place]) + own * len(line.latency_ns)
+
     def line_of(self, link: int) -> int:
         """Number of the line in which a link lies."""
         return int(np.searchsorted(self._first, link, side="right")) - 1
@@ -169,6 +187,12 @@ class StackedGraph:
             return links[0], parts[0]
         none = np.zeros(0, np.int64), np.zeros(0)
         return np.concatenate([none[0], *links]), np.concatenate([none[1], *parts])
+
+
+def _first_dimensions(lines: Sequence[JoinedLine]) -> list[int]:
+    """Innermost of the machine's dimensions that each line stands for."""
+    levels = [line.levels for line in lines]
+    return [sum(levels[:place]) for place in range(len(levels))]
 
 
 def _link_places(routes: Ints) -> Ints:

@@ -1,7 +1,7 @@
 """A whole machine: accelerators and the network between them."""
 
 from math import prod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -20,6 +20,10 @@ from simcore.machine.native import is_native, with_native_links
 from simcore.machine.npu import Npu
 from simcore.schema import Schema
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 
 class Platform(Schema):
     """Accelerators of one kind on a multi-dimensional network.
@@ -33,6 +37,8 @@ class Platform(Schema):
             bandwidth and latency of one may be ``native``: those of the accelerator; and one may
             be a ``network``, whose levels then stand in its place.
         network: The whole network as a graph, in a file in the place of ``dimensions``.
+        npu_scale: Speeds of NPUs that compute slower than others, by number or range:
+            ``3:0.8,8-15:0.5``. Every NPU is followed then; the accelerator's own speed is 1.
         source: Where the network's values come from.
     """
 
@@ -40,6 +46,7 @@ class Platform(Schema):
     npu: Npu
     dimensions: tuple[Dimension, ...] = Field(min_length=1, max_length=8)
     network: NetworkFile | None = None
+    npu_scale: str = ""
     source: str = ""
 
     @model_validator(mode="before")
@@ -83,6 +90,27 @@ class Platform(Schema):
                 rule = "must follow the level before it: name the network in its place"
                 raise ConfigError(f"dimensions[{at}].level", rule, got=own.level)
         return self
+
+    @model_validator(mode="after")
+    def _slows_npus(self) -> Self:
+        """Speeds are of NPUs that there are, and none is above the accelerator's own."""
+        if self.npu_scale and (fastest := float(self.speeds().max())) > 1.0:
+            rule = "speeds must be at most 1: name the fastest accelerator as npu"
+            raise ConfigError("npu_scale", rule, got=fastest)
+        return self
+
+    def speeds(self) -> "NDArray[np.float64]":
+        """Speed of each NPU (npus,), 1 being the accelerator's own."""
+        from simcore.machine.speeds import read_speeds
+
+        return read_speeds(self.npu_scale, self.npus, "npu_scale")
+
+    def scale_of_part(self, first: int, npus: int) -> str:
+        """The text of ``npu_scale`` for a machine of the *npus* NPUs from id *first* on."""
+        if not self.npu_scale:
+            return ""
+        own = self.speeds()[first : first + npus].tolist()
+        return ",".join(f"{npu}:{speed!r}" for npu, speed in enumerate(own) if speed != 1.0)
 
     def with_bandwidth(self, at: int, times: float) -> Self:
         """This platform with *times* the bandwidth in dimension *at*, or in all of its network."""

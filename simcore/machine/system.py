@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from simcore.collectives import ALGORITHMS, algorithm_named
+from simcore.collectives import ALGORITHMS, SYNTHESISED, algorithm_named
 from simcore.errors import ConfigError
 from simcore.registry import Registry
 from simcore.schema import Schema, Seconds
@@ -29,7 +29,7 @@ def _known_algorithms(value: tuple[str, ...]) -> tuple[str, ...]:
             if name != BY_TOPOLOGY:
                 algorithm_named(name)
         except ConfigError as error:
-            rule = error.rule.replace("one of ", f"one of {BY_TOPOLOGY}, ", 1)
+            rule = error.rule.replace("one of ", f"one of {BY_TOPOLOGY}, {SYNTHESISED}, ", 1)
             raise ConfigError(error.at, rule, got=error.got).under(f"[{position}]") from None
     return value
 
@@ -67,7 +67,8 @@ AlgorithmVector = Annotated[
         min_length=1,
         description=(
             "one algorithm per dimension, or one for all: "
-            f"{', '.join((BY_TOPOLOGY, *ALGORITHMS))}, direct<window>"
+            f"{', '.join((BY_TOPOLOGY, *ALGORITHMS))}, direct<window>, hierarchical<group>, "
+            f"rail_aligned<server>, blue_connect<factor>x<factor>, {SYNTHESISED}"
         ),
     ),
     BeforeValidator(_as_vector, json_schema_input_type=str | tuple[str, ...]),
@@ -113,6 +114,7 @@ class System(Schema):
         endpoint_delay_s: Time that an NPU needs to handle one step's message.
         all_reduce: Algorithm per dimension; one name means every dimension. ``by_topology``: ring
             on a ring, direct if fully connected, halving-doubling through a switch.
+            ``synthesised``: a schedule made for the members on a network that is a graph.
         all_gather: Likewise; by default as ``all_reduce``.
         reduce_scatter: Likewise; by default as ``all_reduce``.
         all_to_all: Likewise; by default ``direct``.

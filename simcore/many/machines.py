@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.collectives import algorithm_named, runnable
+from simcore.collectives import SYNTHESISED, algorithm_named, runnable
 from simcore.engines.collectives.phases import Phase, passes_of_chunk
 from simcore.engines.collectives.rows import machine_of, phase_row
 from simcore.errors import ConfigError
@@ -132,7 +132,9 @@ class Machines:
         return np.where(named == by_topology, suited[shape][:, None, :], named)
 
     def vectors(self, systems: Sequence[System]) -> Ints:
-        """(S, kinds, D) int64: algorithms that *systems* name; -1 where those are too many or few.
+        """(S, kinds, D) int64: algorithms that *systems* name; -1 of a system not run at once.
+
+        Such has too many or few of them, or schedules that are made for its network.
 
         Args:
             systems: All that there are; those known before keep their places.
@@ -141,6 +143,8 @@ class Machines:
             try:
                 names = [system.vector(kind, self.dimensions) for kind in KINDS]
             except ConfigError:
+                names = []
+            if not names or any(SYNTHESISED in own for own in names):
                 self._vectors.append([[-1] * self.dimensions] * len(KINDS))
                 continue
             self._vectors.append([[self.algorithms.number(one) for one in own] for own in names])

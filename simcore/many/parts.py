@@ -17,6 +17,8 @@ from simcore.workload import ParallelPlan, Workload
 
 Ints = NDArray[np.int64]
 
+_SPEEDS = "npu_scale"
+
 UNKNOWN = -1
 """Number of a part that a run file refuses, at least with the file's own values beside it."""
 
@@ -163,10 +165,13 @@ def _dimension_of(known: Numbered[Dimension], d: int) -> Callable[[Run], int]:
 def _count(template: RunTemplate, choices: Mapping[str, tuple[Any, ...]]) -> int:
     """Dimensions that can be read one by one.
 
-    0 where a path leads beside them, or links of the accelerator are among them.
+    0 where a path leads beside them, links of the accelerator are among them, or NPUs are of unlike
+    speed.
     """
     platform = template.table["platform"]
     listed = platform.get("dimensions")
+    if platform.get(_SPEEDS) or any(path.endswith(_SPEEDS) for path in choices):
+        return 0
     if "npu" not in platform or not isinstance(listed, list | tuple):
         return 0
     own = tuple(f"platform.dimensions[{d}]" for d in range(len(listed)))

@@ -3,6 +3,7 @@
 from simcore.network.base import (
     Arrival,
     ExternalNetwork,
+    LinkNetwork,
     NetworkAccount,
     NetworkBackend,
     NetworkDimension,
@@ -37,6 +38,8 @@ __all__ = [
     "Arrival",
     "ExternalNetwork",
     "Flit",
+    "Flow",
+    "LinkNetwork",
     "NetworkAccount",
     "NetworkBackend",
     "NetworkDimension",

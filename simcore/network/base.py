@@ -10,6 +10,7 @@ from simcore.kernels.events.layout import OUTSIDE
 
 if TYPE_CHECKING:  # a run of ASTRA-sim's files is often shorter than what this imports
     from simcore.graphs.network_table import NetworkFile
+    from simcore.synthesis.placed.carriage import Carriage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -144,6 +145,24 @@ class ExternalNetwork(NetworkBackend, ABC):
     @abstractmethod
     def advance(self, until_ns: int) -> Sequence[Arrival]:
         """Handle all events up to and including *until_ns*; the arrivals among them, in order."""
+
+
+class LinkNetwork(ExternalNetwork, ABC):
+    """A network on whose links the work of synthesised collectives is shared out with messages.
+
+    In other networks such a collective takes the time that it has alone.
+    """
+
+    @abstractmethod
+    def carry(self, now_ns: int, message: int, at: tuple[int, int], work: "Carriage") -> None:
+        """Start the work of a collective now; *message* arrives when all of it is done.
+
+        Args:
+            now_ns: Present time.
+            message: A number that no other message in flight has.
+            at: A member, and the innermost level of its network among the dimensions.
+            work: What its links carry.
+        """
 
 
 def check_external(backend: type[NetworkBackend]) -> None:

@@ -173,7 +173,8 @@ def part_of(platform: Platform, first: int, npus: int, what: str) -> Platform:
         part = {"npus": extent, "bandwidth_bytes_per_s": bandwidth}
         dimensions.append(dimension.model_copy(update=part))
         left, at = left // extent, at // dimension.npus
-    return platform.model_copy(update={"dimensions": tuple(dimensions)})
+    scale = platform.scale_of_part(first, npus)
+    return platform.model_copy(update={"dimensions": tuple(dimensions), "npu_scale": scale})
 
 
 @dataclass(frozen=True, slots=True)

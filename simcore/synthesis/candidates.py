@@ -19,8 +19,12 @@ SHORT = 60_000
 """Hops of a plan that takes little time."""
 _HOPS = 2_500_000
 """Hops of a plan, more than which are not tried unless the fewest chunks need them."""
+_RING_HOPS = 6_000_000
+"""Hops of a ring, more than which are not tried: its plan takes no search."""
 _SEEDS, _MATCHES = 3, 12
 """Draws of a plan that takes little time, and of a matching."""
+_FINENESS = (4, 16, 64, 256, MOST_CHUNKS)
+"""Numbers of chunks of a piece that are tried."""
 _EVENER = 0.99
 """Busiest link of a plan against that of one of fewer chunks, from which still more may help."""
 
@@ -119,7 +123,9 @@ def _gathers(
     named = fabric.nodes > npus > 1 and not fabric.copies
     if named:
         yield from _refined(
-            lambda count: draft("ring", ring_trees(fabric, count, seed), count), counts, known
+            lambda count: draft("ring", ring_trees(fabric, count, seed), count),
+            _ring_counts(fabric, chunks, seed, 1),
+            known,
         )
     for count in counts:
         for draw in range(_SEEDS if count * hops <= SHORT else 1):
@@ -175,7 +181,7 @@ def _all_reduces(
         return draft("ring", into, out, roots, count)
 
     if fabric.nodes > npus > 1 and not (fabric.copies and fabric.reduces):
-        yield from _refined(ring, counts, known)
+        yield from _refined(ring, _ring_counts(fabric, chunks, seed, 2), known)
     before = np.inf
     for count in counts:
         pairs = reduce_trees(fabric, npus * count, aim / npus, seed)
@@ -212,8 +218,16 @@ def _counts(chunks: int | None, hops: float) -> tuple[int, ...]:
     """Numbers of chunks of a piece to try, fewest first, where one takes *hops* hops."""
     if chunks is not None:
         return (chunks,)
-    fine = [count for count in (4, 16, 64, 256, MOST_CHUNKS) if count * hops <= _HOPS]
+    fine = [count for count in _FINENESS if count * hops <= _HOPS]
     return tuple(fine) or (2 if 2 * hops <= 2 * _HOPS else 1,)
+
+
+def _ring_counts(fabric: Fabric, chunks: int | None, seed: int, rounds: int) -> tuple[int, ...]:
+    """Numbers of chunks of a piece to try on a ring, which goes round so many times."""
+    if chunks is not None:
+        return (chunks,)
+    hops = rounds * int(ring_trees(fabric, 1, seed)[2].sum())
+    return tuple(count for count in _FINENESS if count * hops <= _RING_HOPS) or (1,)
 
 
 def _stretch(fabric: Fabric) -> float:

@@ -123,7 +123,9 @@ def read_fabric(path: Path, switch_copies: bool = False, switch_reduces: bool = 
     if listed:
         raise ConfigError(str(path), "must hold one network, not a list", got=len(networks))
     try:
-        return fabric_of(networks[0].graph(), switch_copies, switch_reduces)
+        own = networks[0].in_network
+        copies, reduces = switch_copies or own.multicasts, switch_reduces or own.reduces
+        return fabric_of(networks[0].graph(), copies, reduces)
     except ConfigError as error:
         raise error.in_file(path) from None
 

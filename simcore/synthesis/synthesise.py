@@ -10,8 +10,8 @@ from simcore.synthesis.kinds import KINDS
 from simcore.synthesis.replay import check
 from simcore.synthesis.schedule import Schedule
 
-_ENOUGH, _EXACT = 0.995, 1.0 - 1e-9
-"""Shares of the bound from which no more is tried where that takes long, and where it does not."""
+_ENOUGH = ((SHORT, 1.0 - 1e-9), (1_000_000, 0.995), (1 << 62, 0.97))
+"""Sends of a schedule, and share of the bound from which no more is tried with up to so many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,8 @@ def synthesise(
         found = draft.schedule()
         if found.time < known.time * (1 - 1e-12):
             best, by, known.time = found, draft.name, found.time
-        if bound.time >= (_EXACT if found.sends <= SHORT else _ENOUGH) * known.time:
+        enough = next(share for most, share in _ENOUGH if found.sends <= most)
+        if bound.time >= enough * known.time:
             break
     assert best is not None
     check(best, fabric)

@@ -231,6 +231,21 @@ FORMS: list[tuple[str, CollectiveKind, int, Form]] = [
     ("pairwise", CollectiveKind.ALL_TO_ALL, 16, lambda s: (15, 15 * s / 16, 0)),
     ("pairwise", CollectiveKind.ALL_TO_ALL, 6, lambda s: (5, 5 * s / 6, 0)),
     ("pairwise", CollectiveKind.REDUCE_SCATTER, 6, lambda s: (5, 5 * s / 6, 5 * s / 6)),
+    ("recursive_doubling", CollectiveKind.ALL_REDUCE, 6, lambda s: (3, 3 * s, 3 * s)),
+    ("recursive_doubling", CollectiveKind.ALL_REDUCE, 7, lambda s: (3, 4 * s, 4 * s)),
+    ("recursive_doubling", CollectiveKind.ALL_GATHER, 7, lambda s: (3, 6 * s, 0)),
+    ("rabenseifner", CollectiveKind.ALL_REDUCE, 16, lambda s: (8, 30 * s / 16, 15 * s / 16)),
+    ("rabenseifner", CollectiveKind.ALL_REDUCE, 12, lambda s: (8, 22 * s / 12, 11 * s / 12)),
+    ("rabenseifner", CollectiveKind.REDUCE_SCATTER, 5, lambda s: (3, 4 * s / 5, 4 * s / 5)),
+    ("rabenseifner", CollectiveKind.ALL_GATHER, 5, lambda s: (3, 4 * s, 0)),
+    ("hierarchical", CollectiveKind.ALL_REDUCE, 16, lambda s: (16, 30 * s / 16, 15 * s / 16)),
+    ("hierarchical4", CollectiveKind.ALL_REDUCE, 12, lambda s: (10, 22 * s / 12, 11 * s / 12)),
+    ("hierarchical", CollectiveKind.ALL_GATHER, 12, lambda s: (6, 11 * s, 0)),
+    ("rail_aligned4", CollectiveKind.ALL_TO_ALL, 12, lambda s: (5, 3 * s / 4 + 2 * s / 3, 0)),
+    ("blue_connect", CollectiveKind.ALL_REDUCE, 12, lambda s: (8, 22 * s / 12, 11 * s / 12)),
+    ("blue_connect4x3", CollectiveKind.ALL_REDUCE, 12, lambda s: (10, 22 * s / 12, 11 * s / 12)),
+    ("blue_connect", CollectiveKind.ALL_TO_ALL, 16, lambda s: (4, 4 * s / 2, 0)),
+    ("blue_connect4x4", CollectiveKind.REDUCE_SCATTER, 16, lambda s: (6, 15 * s / 16, 15 * s / 16)),
 ]
 """Of each published form on s bytes: its messages, bytes and reduced bytes one after the other."""
 

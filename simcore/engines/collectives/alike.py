@@ -6,7 +6,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.collectives import CollectiveAlgorithm, Exchange, Offset, PeerRule, StateMachine
+from simcore.collectives import (
+    CollectiveAlgorithm,
+    Exchange,
+    Offset,
+    PeerRule,
+    StateMachine,
+    Synthesised,
+)
 from simcore.collectives.base import Peer
 from simcore.engines.collectives.placement import Placement
 from simcore.machine import Dimension
@@ -39,7 +46,7 @@ def phase_alike(
     machine = algorithm.machine(kind, members)
     if machine.peers is PeerRule.TREE:
         return False
-    if topology.uniform:
+    if topology.uniform or isinstance(algorithm, Synthesised):
         return True
     if topology.cyclic and machine.peers is PeerRule.HALVING:
         return True  # those of each pair are equally far apart, wherever the pair lies

@@ -10,7 +10,7 @@ from math import prod
 
 import numpy as np
 
-from simcore.collectives import algorithm_named
+from simcore.collectives import SYNTHESISED, algorithm_named
 from simcore.collectives.record import program_row
 from simcore.engines.collectives.phases import cut, runnable
 from simcore.engines.collectives.placement import Placement
@@ -211,7 +211,7 @@ class Subsystem:
             name = runnable(self._system.algorithms(kind, topologies)[0], kind, count)
         elif not in_list:
             return None
-        if count < 2 or not (in_list or (members == np.arange(count)).all()):
+        if name == SYNTHESISED or count < 2 or not (in_list or (members == np.arange(count)).all()):
             return None
         row, table = program_row(algorithm_named(name), kind, count, in_list=in_list)
         return None if row.peers == PEERS_TREE else (row, table)

@@ -5,12 +5,13 @@ from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
-from simcore.collectives import algorithm_name
+from simcore.collectives import Synthesised, algorithm_name
 from simcore.engines.collectives.alike import partners_alike, phase_alike
 from simcore.engines.collectives.members import Subsystem
 from simcore.engines.collectives.phases import Phase, cut, phases_of_chunk, stand_ins
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.rows import machine_of, phase_row, row_arrays
+from simcore.engines.collectives.scheduled import sentence, taken_ns
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.events.input import Ints
 from simcore.kernels.collectives.records import COLLECTIVE, TIME, Program, Records
@@ -83,6 +84,18 @@ class CollectiveTimer:
         """Algorithms that stand in for chosen ones that cannot run, as sentences."""
         return stand_ins(kind, placement, self._algorithms_of(kind))
 
+    def schedules(
+        self, kind: CollectiveKind, placement: Placement, size_bytes: int
+    ) -> tuple[str, ...]:
+        """Sentences on phases of a collective that are synthesised for their network."""
+        found, (_, size) = list[str](), self._cut(kind, placement, size_bytes)
+        for phase in self._phases(kind, placement):
+            if isinstance(phase.algorithm, Synthesised):
+                found.append(sentence(phase, self._dimensions, size))
+            row, _ = phase_row(phase, self._dimensions[phase.dimension])
+            size = size * row.result_times // row.result_over
+        return tuple(found)
+
     def uneven(self, kind: CollectiveKind, placement: Placement, *, held: bool) -> set[int]:
         """Dimensions along which members of a collective do not all behave alike.
 
@@ -119,6 +132,7 @@ class CollectiveTimer:
             system.all_gather,
             system.reduce_scatter,
             system.all_to_all,
+            tuple([one.network for one in self._dimensions]),
         )
 
     def _work_out(self, wanted: Sequence[Collective]) -> Iterator[CollectiveTime]:
@@ -126,8 +140,9 @@ class CollectiveTimer:
         rows: list[Program] = []
         table = []
         for kind, placement, size_bytes in wanted:
-            table.append((len(rows), *self._cut(kind, placement, size_bytes)))
-            rows += self._phase_rows(kind, placement)
+            chunks, chunk_bytes = self._cut(kind, placement, size_bytes)
+            table.append((len(rows), chunks, chunk_bytes))
+            rows += self._phase_rows(kind, placement, chunk_bytes)
         table.append((len(rows), 0, 0))
         (phases, steps), active = row_arrays(rows), self._system.active_chunks_per_dimension
         times = np.empty(len(rows), TIME)
@@ -166,7 +181,7 @@ class CollectiveTimer:
         chunks, chunk_bytes = self._cut(kind, placement, size_bytes)
         traffic = np.zeros((2, len(self._dimensions)))
         for order, uses in Counter(orders[c % len(orders)] for c in range(chunks)).items():
-            rows, steps = row_arrays(self._phase_rows(kind, placement, order))
+            rows, steps = row_arrays(self._phase_rows(kind, placement, chunk_bytes, order))
             times = np.empty(rows.size, TIME)
             collective_time(rows, steps, uses, chunk_bytes, 1, self._machine, times, traffic)
         return CollectiveTime(
@@ -184,11 +199,21 @@ class CollectiveTimer:
         return phases_of_chunk(kind, placement, names, self._aware, order)
 
     def _phase_rows(
-        self, kind: CollectiveKind, placement: Placement, passed: Sequence[int] | None = None
+        self,
+        kind: CollectiveKind,
+        placement: Placement,
+        chunk_bytes: int,
+        passed: Sequence[int] | None = None,
     ) -> list[Program]:
         """Row and step table of each phase of a chunk that passes the dimensions as *passed*."""
-        phases = self._phases(kind, placement, passed)
-        return [phase_row(phase, self._dimensions[phase.dimension]) for phase in phases]
+        found, size = list[Program](), chunk_bytes
+        for phase in self._phases(kind, placement, passed):
+            row, table = phase_row(phase, self._dimensions[phase.dimension])
+            if isinstance(phase.algorithm, Synthesised):
+                row = row._replace(takes_ns=taken_ns(phase, self._dimensions, size))
+            found.append((row, table))
+            size = size * row.result_times // row.result_over
+        return found
 
     def _algorithms_of(self, kind: CollectiveKind) -> tuple[str, ...]:
         """The algorithm of each dimension."""

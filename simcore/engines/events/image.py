@@ -4,6 +4,7 @@ from math import prod
 
 import numpy as np
 
+from simcore.engines.collectives.scheduled import ScheduledPhase
 from simcore.engines.events.input import EngineInput, Representatives, SharedBus
 from simcore.engines.events.writer import ArenaWriter, Image, Written
 from simcore.kernels.collectives.topology_codes import TABLE
@@ -21,8 +22,10 @@ _WORDS_PER_NPU = 512  # for what happens; what a run does not touch takes no mem
 _UNLIMITED = 1 << 62
 
 
-def build_arena(inputs: EngineInput, simulated: Representatives) -> tuple[Ints, Floats]:
-    """The arena of a run, ready for its first event, and the rates that go with it.
+def build_arena(
+    inputs: EngineInput, simulated: Representatives
+) -> tuple[Ints, Floats, list[ScheduledPhase]]:
+    """The arena of a run, ready for its first event, the rates that go with it, and schedules.
 
     Args:
         inputs: The run, which has been checked.
@@ -44,7 +47,8 @@ def build_arena(inputs: EngineInput, simulated: Representatives) -> tuple[Ints, 
     image.words[layout.BURST] = burst
     starts = 1 if inputs.start_ns is None else np.unique(inputs.start_ns).size
     _write_tables(image, burst + starts)
-    return image.finished(2 * reserve + simulated.npus.size * _WORDS_PER_NPU), _rates(inputs)
+    arena = image.finished(2 * reserve + simulated.npus.size * _WORDS_PER_NPU)
+    return arena, _rates(inputs), writer.schedules
 
 
 def _write_network(image: Image, inputs: EngineInput) -> None:

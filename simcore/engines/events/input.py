@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.collectives import CollectiveAlgorithm
+from simcore.collectives import CollectiveAlgorithm, Synthesised
 from simcore.engines.events.joined import joined
 from simcore.engines.events.programs import Program, Programs
 from simcore.network import BACKENDS, ExternalNetwork, NetworkBackend, NetworkDimension
@@ -63,6 +63,17 @@ class SystemOptions:
     powers of two, doubleBinaryTree as an all-to-all, and an all-gather of 0 bytes, which never
     ends."""
     shared_bus: SharedBus | None = None
+
+    @property
+    def has_schedules(self) -> bool:
+        """True if a collective is synthesised for its network."""
+        listed = [one for chosen in self.algorithms.values() for one in chosen]
+        return any(isinstance(one.algorithm, Synthesised) for one in listed)
+
+    @property
+    def depends_on_sizes(self) -> bool:
+        """True if the phases of a collective depend on its size."""
+        return self.inter_dimension == "offline_greedy" or self.has_schedules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -4,20 +4,35 @@ from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import TypeVar
 
+from simcore.engines.collectives.scheduled import ScheduledPhase
 from simcore.engines.events.input import EngineInput
+from simcore.engines.events.joining import Joining
 from simcore.errors import ConfigError, SimulationError, told
 from simcore.kernels.events.layout import LAST_NS
-from simcore.network import Arrival, ExternalNetwork
+from simcore.network import Arrival, ExternalNetwork, LinkNetwork
 
 T = TypeVar("T")
 
 
 class HeldNetwork:
-    """A network of a run, and what is under way in it."""
+    """A network of a run, and what is under way in it.
 
-    def __init__(self, backend: type[ExternalNetwork], inputs: EngineInput) -> None:
+    Args:
+        backend: Its class.
+        inputs: The run.
+        schedules: Phases of the run that are synthesised for their network.
+    """
+
+    def __init__(
+        self,
+        backend: type[ExternalNetwork],
+        inputs: EngineInput,
+        schedules: Sequence[ScheduledPhase] = (),
+    ) -> None:
         self._name, self._under_way, self._now_ns = backend.__name__, set[int](), 0
         self._network = inputs.network or self._asked(backend, inputs.dimensions)
+        self._joining = Joining(inputs, schedules)
+        self._together: dict[int, list[int]] = {}
 
     def send(self, now_ns: int, message: int, src: int, dst: int, size_bytes: int) -> None:
         """See ``ExternalNetwork.send``."""
@@ -25,19 +40,42 @@ class HeldNetwork:
         self._under_way.add(message)
         self._asked(self._network.send, now_ns, message, src, dst, size_bytes)
 
+    def join(self, now_ns: int, message: int, source: int, schedule: int, tag: int) -> None:
+        """Take the message of a member of a synthesised collective; the last one starts it.
+
+        Args:
+            now_ns: Present time.
+            message: Its number.
+            source: The member.
+            schedule: Number of its phase among the run's schedules.
+            tag: That it has in common with those of other members.
+        """
+        ready = self._joining.add(message, source, schedule, tag)
+        if ready is None:
+            return
+        messages, work = ready
+        if not isinstance(self._network, LinkNetwork):
+            self._joining.end_at(now_ns + self._joining.takes_ns(schedule), messages)
+            return
+        self._now_ns = now_ns
+        self._under_way.add(message)
+        self._together[message] = messages
+        at = source, self._joining.first_dimension(schedule)
+        self._asked(self._network.carry, now_ns, message, at, work)
+
     def next_event_ns(self) -> int | None:
-        """See ``ExternalNetwork.next_event_ns``.
+        """See ``ExternalNetwork.next_event_ns``; members that start together count too.
 
         Raises:
             SimulationError: It is over, or never comes; or messages are under way without one.
         """
-        due_ns = self._asked(self._network.next_event_ns)
+        due_ns, own_ns = self._asked(self._network.next_event_ns), self._joining.next_event_ns
         if due_ns is None:
             delivers = self._network.may_lose or not self._under_way
             self._require(delivers, "deliver every message", len(self._under_way))
-            return None
+            return own_ns
         self._check_time(due_ns, LAST_NS, "have its next event", due_ns)
-        return due_ns
+        return due_ns if own_ns is None else min(due_ns, own_ns)
 
     def advance(self, due_ns: int, own_ns: int) -> Sequence[Arrival]:
         """See ``ExternalNetwork.advance``.
@@ -50,6 +88,12 @@ class HeldNetwork:
             SimulationError: An arrival of nothing that is under way, or at another time; or the
                 network's time stands still.
         """
+        timed_ns = self._joining.next_event_ns
+        if timed_ns is not None:
+            own_ns = min(own_ns, timed_ns)
+            following_ns = self._asked(self._network.next_event_ns)
+            if following_ns is None or following_ns > own_ns:
+                return self._joining.arrivals(own_ns)
         far = self._network.stops_at_arrivals
         until_ns = own_ns if far else due_ns
         arrivals = self._asked(self._network.advance, until_ns)
@@ -65,7 +109,14 @@ class HeldNetwork:
         following_ns = self._asked(self._network.next_event_ns)
         rule = f"handle all events up to {until_ns} ns when it is told to"
         self._require(following_ns is None or following_ns > until_ns, rule, following_ns)
-        return arrivals
+        return [one for arrival in arrivals for one in self._all_of(arrival)]
+
+    def _all_of(self, arrival: Arrival) -> list[Arrival]:
+        """The arrivals of all members, where one stands for them."""
+        together = self._together.pop(arrival.message, None)
+        if together is None:
+            return [arrival]
+        return [Arrival(time_ns=arrival.time_ns, message=message) for message in together]
 
     def _check_time(self, time_ns: object, last_ns: int, what: str, got: object) -> None:
         whole = type(time_ns) is int or isinstance(time_ns, Integral)  # the first is much faster
@@ -86,7 +137,11 @@ class HeldNetwork:
             raise SimulationError(rule) from error
 
 
-def outside_network(inputs: EngineInput) -> HeldNetwork | None:
+def outside_network(
+    inputs: EngineInput, schedules: Sequence[ScheduledPhase] = ()
+) -> HeldNetwork | None:
     """The network of a run, where the backend that *inputs* names has an event loop of its own."""
     backend = inputs.backend_class
-    return HeldNetwork(backend, inputs) if issubclass(backend, ExternalNetwork) else None
+    if not issubclass(backend, ExternalNetwork):
+        return None
+    return HeldNetwork(backend, inputs, schedules)

@@ -62,9 +62,9 @@ def run_representatives(inputs: EngineInput, simulated: Representatives) -> Engi
         CannotFoldError: NPUs that stand for others meet what these might meet in another order.
         SimulationError: See ``run_unfolded``.
     """
-    arena, rates = build_arena(inputs, simulated)
+    arena, rates, schedules = build_arena(inputs, simulated)
     arena = _start(arena, inputs, simulated)
-    network = outside_network(inputs)
+    network = outside_network(inputs, schedules)
     if network is None:
         arena, code = _go_on(arena, rates)
     else:
@@ -134,16 +134,16 @@ def _run_with(arena: Ints, rates: Floats, network: HeldNetwork) -> tuple[Ints, i
 def _hand_out(arena: Ints, network: HeldNetwork) -> None:
     message = int(arena[layout.OUTBOX_HEAD])
     arena[layout.OUTBOX_HEAD] = 0
+    now_ns = int(arena[layout.NOW_NS])
     while message:
-        following = int(arena[message + layout.EVENT_NEXT])
-        network.send(
-            int(arena[layout.NOW_NS]),
-            message,
-            int(arena[message + layout.MSG_SRC]),
-            int(arena[message + layout.MSG_DST]),
-            int(arena[message + layout.MSG_BYTES]),
-        )
-        message = following
+        words = arena[message : message + layout.MSG_WORDS].tolist()
+        source = words[layout.MSG_SRC]
+        if words[layout.MSG_TRAVEL_NS] > 0:
+            schedule = words[layout.MSG_TRAVEL_NS] - 1
+            network.join(now_ns, message, source, schedule, words[layout.MSG_TAG])
+        else:
+            network.send(now_ns, message, source, words[layout.MSG_DST], words[layout.MSG_BYTES])
+        message = words[layout.EVENT_NEXT]
 
 
 def _output(arena: Ints, inputs: EngineInput, simulated: Representatives) -> EngineOutput:

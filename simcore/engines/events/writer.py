@@ -8,8 +8,9 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simcore.collectives import PeerRule
-from simcore.engines.collectives.phases import Phase
+from simcore.collectives import PeerRule, Synthesised
+from simcore.engines.collectives.phases import Phase, cut
+from simcore.engines.collectives.scheduled import ScheduledPhase, scheduled_phase
 from simcore.engines.events.input import EngineInput, GridGroup, ListGroup, Representatives
 from simcore.engines.events.issue_order import hashed_orders
 from simcore.engines.events.joined import joined
@@ -100,6 +101,7 @@ class ArenaWriter:
         longest_phase: Packets under way at once, at most.
         most_phases: Phases of a chunk, at most.
         custom_nodes: Nodes of a custom program, at most.
+        schedules: Phases whose links are those of a schedule, which the network shares out.
     """
 
     def __init__(self, image: Image, inputs: EngineInput) -> None:
@@ -117,6 +119,7 @@ class ArenaWriter:
         self.longest_phase = 1
         self.most_phases = 1
         self.custom_nodes = 0
+        self.schedules: list[ScheduledPhase] = []
 
     @property
     def trees(self) -> list[int]:
@@ -180,7 +183,7 @@ class ArenaWriter:
         rows = np.flatnonzero((transfers.kind == NodeKind.COLLECTIVE) & ~fixed)
         if not rows.size:
             return plans
-        sized = self._inputs.options.inter_dimension == "offline_greedy"
+        sized = self._inputs.options.depends_on_sizes
         node = np.full(rows.size, -1, np.int64)
         if by_node:
             ids = programs.transfer_ids()[rows]
@@ -215,25 +218,52 @@ class ArenaWriter:
             if self._inputs.options.chunks < 1:
                 raise ConfigError("chunks", "must be 1 or more", got=self._inputs.options.chunks)
             orders = collective_phases(self._inputs, kind, group_key, involved, size_bytes)
-            tables = [[self._phase(kind, group_key, phase) for phase in o] for o in orders]
+            tables = [self._phases(kind, group_key, phases, size_bytes) for phases in orders]
         if not tables[0]:
             return 0
         uses = [w[layout.PHASE_TREE] for w in tables[0] if w[layout.PHASE_PEERS] == PEERS_TREE]
         self._tree_uses |= Counter(uses)
-        group = self._inputs.groups.get(group_key)
-        smallest = self._npus
-        if isinstance(group, GridGroup):
-            smallest = int(group.extent.prod())
         words = np.zeros(layout.PLAN_WORDS, np.int64)
         words[layout.PLAN_PHASES] = len(tables[0])
         words[layout.PLAN_ORDERS] = self._orders(tables)
         words[layout.PLAN_ORDER_COUNT] = len(tables)
-        words[layout.PLAN_SMALLEST_CHUNK] = smallest
+        words[layout.PLAN_SMALLEST_CHUNK] = self._smallest_chunk(group_key)
         words[layout.PLAN_GROUP] = self._keys.index(group_key)
         words[layout.PLAN_GATHERS] = int(kind is CollectiveKind.ALL_GATHER)
         words[layout.PLAN_CUSTOM] = int(custom is not None)
         self.most_phases = max(self.most_phases, len(tables[0]))
         return self._image.add(words)
+
+    def _smallest_chunk(self, group_key: int) -> int:
+        group = self._inputs.groups.get(group_key)
+        return int(group.extent.prod()) if isinstance(group, GridGroup) else self._npus
+
+    def _phases(
+        self, kind: CollectiveKind, group_key: int, phases: Sequence[Phase], size_bytes: int
+    ) -> list[list[int]]:
+        """Words of the phases of a chunk of a collective of *size_bytes*."""
+        least, chunks = self._smallest_chunk(group_key), self._inputs.options.chunks
+        found, (_, size) = list[list[int]](), cut(kind, size_bytes, chunks, least)
+        for phase in phases:
+            words = self._phase(kind, group_key, phase)
+            if isinstance(phase.algorithm, Synthesised):
+                words[layout.PHASE_TAKES] = self._takes(group_key, phase, size)
+            found.append(words)
+            size = size * words[layout.PHASE_RESULT_TIMES] // words[layout.PHASE_RESULT_OVER]
+        return found
+
+    def _takes(self, group_key: int, phase: Phase, size_bytes: int) -> int:
+        """Time of a scheduled phase; in a network outside the kernel, 1 + its number."""
+        group = self._inputs.groups.get(group_key)
+        listed = tuple(group.members.tolist()) if isinstance(group, ListGroup) else ()
+        if not phase.in_list:
+            listed = ()
+        levels = self._inputs.dimensions
+        found, npus = scheduled_phase(phase, levels, size_bytes, phase.stride, listed)
+        if self._inputs.backend_class.kernel_code != layout.OUTSIDE:
+            return found.takes_ns(npus)
+        self.schedules.append(found)
+        return len(self.schedules)
 
     def _orders(self, tables: Sequence[list[list[int]]]) -> int:
         """Address of the list of phase tables, one per chunk; equal tables are written once."""

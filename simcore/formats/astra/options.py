@@ -19,6 +19,7 @@ _OWN = (  # not ASTRA-sim's
     "group-order",
     "log-style",
     "no-folding",
+    "npu-scale",
 )
 _GROUP_ORDERS = ("own", "common")
 _LOG_STYLES = ("plain", "astra")
@@ -77,6 +78,7 @@ def read_command(options: Mapping[str, object], notes: list[str]) -> CommandOpti
         common_order=_common_order(options),
         whole_log=_choice(options, "log-style", _LOG_STYLES) == "astra",
         folding=not _switch(options, "no-folding"),
+        npu_scale=str(options.get("npu-scale", "")),
     )
 
 

@@ -18,6 +18,7 @@ from simcore.formats.astra.system_file import AstraSystem, CommandOptions, read_
 from simcore.formats.astra.traces.custom import check_custom, load_custom, runs_natively
 from simcore.formats.astra.traces.load import LoadedTraces, load_traces
 from simcore.formats.astra.traces.node_table import Machine
+from simcore.formats.astra.traces.speeds import with_speeds
 from simcore.network import BACKENDS, ExternalNetwork, NetworkDimension
 
 _KEYS = {
@@ -138,6 +139,7 @@ def _load_traces(
     groups = {} if files.comm_group is None else read_groups(files.comm_group, machine.npus, notes)
     with_nodes = machine.system.memory_trace is not None
     traces = load_traces(files.workload, machine, groups, with_nodes=with_nodes)
+    traces = with_speeds(traces, command.npu_scale)
     notes.extend(traces.notes)
     if not command.common_order:
         return traces

@@ -97,6 +97,7 @@ class CommandOptions:
     common_order: bool = False
     whole_log: bool = False
     folding: bool = True
+    npu_scale: str = ""
 
 
 def read_system(path: Path, command: CommandOptions, notes: list[str]) -> AstraSystem:

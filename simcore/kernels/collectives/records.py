@@ -38,6 +38,7 @@ class PhaseRow(NamedTuple):
     dimension: int = 0  # whose links and queue the phase uses
     alike: int = 0  # 1: every member sees the same distances
     table: int = 0  # where its step table starts, if PEERS_TABLE
+    takes_ns: int = 0  # of every message, if above 0; where links are shared: 1 + its schedule
 
 
 Program = tuple[PhaseRow, tuple[int, ...]]

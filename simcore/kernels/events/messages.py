@@ -118,12 +118,17 @@ def launch(arena: Ints, rates: Floats, message: int) -> None:
     arena[f.SENT_BYTES] += arena[message + f.MSG_BYTES]
     if arena[message + f.MSG_BYTES] == 0:
         arena[f.EMPTY_MESSAGES] = 1
+    travel_ns = arena[message + f.MSG_TRAVEL_NS]
     if arena[f.BACKEND] == f.UNAWARE or _stays_inside(arena, message):
-        if arena[message + f.MSG_TRAVEL_NS] < 0:
-            arena[message + f.MSG_TRAVEL_NS] = idle_network_ns(arena, rates, message)
-        schedule(arena, arena[f.NOW_NS] + arena[message + f.MSG_TRAVEL_NS], message)
-    elif arena[f.BACKEND] == f.AWARE:
+        if travel_ns < 0:
+            travel_ns = idle_network_ns(arena, rates, message)
+            arena[message + f.MSG_TRAVEL_NS] = travel_ns
+        schedule(arena, arena[f.NOW_NS] + travel_ns, message)
+    elif arena[f.BACKEND] == f.AWARE and travel_ns < 0:
         forward(arena, rates, message)
+    elif arena[f.BACKEND] == f.AWARE:
+        arena[message + f.MSG_AT] = arena[message + f.MSG_DST]
+        schedule(arena, arena[f.NOW_NS] + travel_ns, message)
     else:
         arena[message + f.EVENT_NEXT] = 0
         if arena[f.OUTBOX_HEAD] == 0:

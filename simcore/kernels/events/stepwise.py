@@ -33,7 +33,8 @@ def begin_steps(arena: Ints, rates: Floats, walk: int) -> None:
     phase = arena[walk + f.WALK_PHASE]
     size = arena[arena[walk + f.WALK_STREAM] + f.STREAM_BYTES]
     arena[walk + f.WALK_PEERS] = arena[phase + f.PHASE_PEERS]
-    arena[walk + f.WALK_TRAVEL_NS] = -1
+    takes_ns = arena[phase + f.PHASE_TAKES]
+    arena[walk + f.WALK_TRAVEL_NS] = takes_ns if takes_ns > 0 else -1
     arena[walk + f.WALK_PARALLEL] = arena[phase + f.PHASE_PARALLEL]
     arena[walk + f.WALK_LEFT] = arena[phase + f.PHASE_STEPS]
     arena[walk + f.WALK_BYTES] = size // arena[phase + f.PHASE_DIVISOR]
@@ -172,7 +173,7 @@ def _try_to_send(arena: Ints, rates: Floats, walk: int) -> bool:
     if arena[f.PLACES] != 0:
         present_to_stand_in(arena, rates, walk, message)
     send(arena, rates, message)
-    if arena[walk + f.WALK_PEERS] == records.PEERS_NEIGHBOUR:
+    if arena[walk + f.WALK_PEERS] == records.PEERS_NEIGHBOUR and arena[f.BACKEND] == f.UNAWARE:
         arena[walk + f.WALK_TRAVEL_NS] = arena[message + f.MSG_TRAVEL_NS]
     then = new_event(arena, f.DO_STEP_RECEIVED, walk, f.NOTHING)
     receive(arena, rates, tag, arena[walk + f.WALK_FROM], me, size, then)

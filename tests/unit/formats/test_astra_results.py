@@ -130,6 +130,36 @@ def test_alike_npus_are_simulated_once_unless_told_otherwise(tmp_path: Path) -> 
     assert told[0] == told[1]
 
 
+def test_npus_of_unlike_speed_compute_for_as_long_over_it(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    run = write_run(tmp_path, npus=4, traces=4)
+    arguments = [*run, "--json", str(out), "--npu-scale=0:2,2-3:0.75"]
+    done = CliRunner().invoke(astra, arguments, catch_exceptions=False)
+    assert json.loads(out.read_text())["finish_cycles"] == [1500, 3000, 4000, 4000]
+    assert "sys[0], GPU time: 1500" in done.stdout
+    slow = CliRunner().invoke(astra, [*run, "--json", str(out)], catch_exceptions=False)
+    assert slow.exit_code == 0
+    assert json.loads(out.read_text())["finish_cycles"] == [3000] * 4
+
+
+@pytest.mark.parametrize(
+    ("told", "rule"),
+    [
+        ("3", "must list NPUs with their speeds, such as 3:0.8"),
+        ("1:0", "speeds must be from 1e-06"),
+        ("2-1:3", "a range must not end before it begins"),
+        ("0-4:3", "must name NPUs, 0 to 1"),
+        ("0:1e-6,", "must list NPUs"),
+    ],
+)
+def test_speeds_that_break_a_rule_are_refused_in_one_sentence(
+    tmp_path: Path, told: str, rule: str
+) -> None:
+    arguments = [*write_run(tmp_path), f"--npu-scale={told}"]
+    with pytest.raises(ConfigError, match=rule):
+        CliRunner().invoke(astra, arguments, catch_exceptions=False)
+
+
 def test_the_command_says_who_never_finished(tmp_path: Path) -> None:
     arguments = write_run(tmp_path)
     (tmp_path / "system.json").write_text('{"scheduling-policy": "LIFO"}')

@@ -103,6 +103,20 @@ def test_rails_have_ports_of_their_own_beside_those_within_a_server() -> None:
     assert rails.bandwidth_bytes_per_s == pytest.approx(1e9)  # NPUs of one rail share a leaf
 
 
+def test_a_slow_cable_slows_the_ring_that_passes_it() -> None:
+    ring = {"family": "ring", "params": {"n": 6}, **SPEEDS}
+    slow = {**ring, "cable_scale": {2: {"bandwidth": 0.5, "latency": 3}}}
+    plain, scaled = (NetworkFile.from_file_data(one, at="").graph() for one in (ring, slow))
+    own = plain.cable_of == 2
+    assert (scaled.bytes_per_s / plain.bytes_per_s).tolist() == np.where(own, 0.5, 1).tolist()
+    assert (scaled.latency_ns / plain.latency_ns).tolist() == np.where(own, 3, 1).tolist()
+    dimensions = on(NetworkFile.from_file_data(slow, at=""))
+    took_ns = last_ns(dimensions, CollectiveKind.ALL_REDUCE, "ring", 6 * 1000)
+    assert 10 * 2000 < took_ns < 10 * (1500 + 2000)  # ten messages pass it, one after the other
+    with pytest.raises(ConfigError, match="cable_scale: must be numbers of cables, 0 to 5"):
+        NetworkFile.from_file_data({**ring, "cable_scale": {6: {}}}, at="").graph()
+
+
 def run_table(**network: Any) -> dict[str, Any]:
     return {
         "version": 1,

@@ -251,7 +251,7 @@ def test_a_kernel_that_pauses_or_runs_full_goes_on_where_it_stopped() -> None:
     nodes = program([collective(CollectiveKind.ALL_TO_ALL, 1 << 20)] * 2)
     inputs = run_of([dimension("switch", 16)], [nodes], options("direct4", chunks=3))
     whole = run_unfolded(inputs)
-    arena, rates = build_arena(inputs, all_npus(inputs))
+    arena, rates, _ = build_arena(inputs, all_npus(inputs))
     schedule_starts(arena, np.zeros(16, np.int64))
     while True:
         arena[layout.PAUSE_AT] = arena[layout.EVENTS] + 61

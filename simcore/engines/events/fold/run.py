@@ -208,6 +208,8 @@ def _refuse_shared_state(inputs: EngineInput) -> None:
     reason = ""
     if inputs.backend_class.kernel_code == layout.OUTSIDE:
         reason = "the network takes every message by itself"
+    elif options.has_schedules and inputs.backend_class.messages_meet:
+        reason = "members of a synthesised collective send over links of others"
     elif options.rendezvous:
         reason = "rendezvous sends messages both ways"
     elif inputs.custom.by_kind or inputs.custom.by_node:

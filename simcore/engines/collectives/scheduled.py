@@ -1,0 +1,178 @@
+"""Phases that are synthesised for the network on which their members lie."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simcore.collectives import SYNTHESISED
+from simcore.engines.collectives.phases import Phase
+from simcore.errors import ConfigError
+from simcore.graphs.network_table import NetworkFile
+from simcore.machine import Dimension
+from simcore.machine.system import ALGORITHM_KEYS, System
+from simcore.network import NetworkDimension
+from simcore.terms import CollectiveKind
+
+if TYPE_CHECKING:  # needs a compiler, which few runs do
+    from simcore.synthesis.placed.carriage import Carriage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduledPhase:
+    """A phase of groups that lie alike on a network, each of which has a schedule.
+
+    Attributes:
+        network: The network.
+        kind: Of collective.
+        size_bytes: Of the buffer with which the phase starts.
+        members: Of each group.
+        stride: Between neighbouring members, in the network's own numbers of NPUs.
+        listed: The members of the only group, where they are given as a list.
+        dimension: The network's innermost level among the machine's dimensions.
+        below: NPUs of the machine in one step of the network's numbers.
+    """
+
+    network: NetworkFile
+    kind: CollectiveKind
+    size_bytes: int
+    members: int
+    stride: int
+    listed: tuple[int, ...] = ()
+    dimension: int = 0
+    below: int = 1
+
+    def group_of(self, npu: int, npus: int) -> tuple[int, int]:
+        """Copy of the network that NPU *npu* of the machine is on, and first member of its group.
+
+        Args:
+            npu: The NPU.
+            npus: NPUs of the network.
+        """
+        step, place = npu // self.below, npu % self.below
+        copy, own = step // npus * self.below + place, step % npus
+        if self.listed:
+            return copy, self.listed[0]
+        return copy, own - own // self.stride % self.members * self.stride
+
+    def carriage(self, first: int) -> "Carriage":
+        """The collective of the group whose first member is *first*."""
+        from simcore.synthesis.placed.carriage import carriage
+
+        own = self.listed or tuple(first + i * self.stride for i in range(self.members))
+        return carriage(self.network, own, self.kind.name.lower(), self.size_bytes)
+
+    def takes_ns(self, npus: int) -> int:
+        """Time until all groups of the network are done that start together, in whole ns.
+
+        Args:
+            npus: NPUs of the network.
+        """
+        return _takes_ns(self, npus)
+
+
+@lru_cache(maxsize=4096)
+def _takes_ns(phase: ScheduledPhase, npus: int) -> int:
+    from simcore.engines.collectives.side_by_side import together_ns
+
+    firsts = [0]
+    if not phase.listed:
+        ids = np.arange(npus)
+        firsts = ids[ids // phase.stride % phase.members == 0].tolist()
+    found = together_ns(phase.network, [phase.carriage(first) for first in firsts])
+    return max(1, int(np.ceil(found * (1 - 1e-12))))
+
+
+Levels = Sequence[Dimension] | Sequence[NetworkDimension]
+
+
+def scheduled_phase(
+    phase: Phase, levels: Levels, size_bytes: int, stride: int, listed: tuple[int, ...] = ()
+) -> tuple[ScheduledPhase, int]:
+    """The scheduled form of a phase, and the NPUs of its network.
+
+    Args:
+        phase: The phase.
+        levels: Dimensions of the machine.
+        size_bytes: With which it starts.
+        stride: Between its members, in NPUs of the machine.
+        listed: Members, where they are given as a list: NPUs of the machine.
+
+    Raises:
+        ConfigError: Its dimension is no part of a network that is a graph.
+    """
+    own = levels[phase.dimension]
+    if own.network is None:
+        raise _no_network(phase.kind.name.lower(), own, phase.dimension)
+    first = phase.dimension - own.level
+    below = npus = 1
+    for level in levels[:first]:
+        below *= level.npus
+    for level in levels[first:]:
+        if level.network != own.network or (level.level == 0 and npus > 1):
+            break
+        npus *= level.npus
+    found = ScheduledPhase(
+        network=own.network,
+        kind=phase.kind,
+        size_bytes=size_bytes,
+        members=phase.members,
+        stride=max(stride // below, 1),
+        listed=tuple(npu // below for npu in listed),
+        dimension=first,
+        below=below,
+    )
+    return found, npus
+
+
+def check_schedules(system: System, dimensions: Sequence[Dimension]) -> None:
+    """Refuse synthesised collectives in dimensions that are no part of a network.
+
+    Raises:
+        ConfigError: Names the first such dimension.
+    """
+    for key in ALGORITHM_KEYS:
+        for place, name in enumerate(system.vector(CollectiveKind[key.upper()], len(dimensions))):
+            if name == SYNTHESISED and dimensions[place].network is None:
+                raise _no_network(key, dimensions[place], place)
+
+
+def _no_network(key: str, own: Dimension | NetworkDimension, place: int) -> ConfigError:
+    rule = (
+        f"{SYNTHESISED} needs a dimension that is a network (platform.network, or network: in the "
+        "list of dimensions); name an algorithm per dimension where others are not"
+    )
+    return ConfigError(
+        f"system.{key}", rule, got=f"{own.topology} of {own.npus} NPUs in dimension {place}"
+    )
+
+
+def sentence(phase: Phase, levels: Sequence[Dimension], size_bytes: int) -> str:
+    """Time of a scheduled phase against its proven bound; *phase* as for ``taken_ns``."""
+    found, npus = _of_level(phase, levels, size_bytes)
+    work, takes_ns = found.carriage(found.listed[0] if found.listed else 0), found.takes_ns(npus)
+    told = (
+        f"{phase.kind.name.lower()} of {size_bytes:,} bytes among {phase.members} NPUs of "
+        f"dimension {phase.dimension} is synthesised ({work.by}): {work.time_ns * 1e-3:,.1f} us, "
+        f"of which the proven lower bound is {work.share:.1%}"
+    )
+    if takes_ns > 1.001 * work.time_ns:
+        told += f"; {takes_ns * 1e-3:,.1f} us where all such groups run at once"
+    return told
+
+
+def taken_ns(phase: Phase, levels: Sequence[Dimension], size_bytes: int) -> int:
+    """Time of a scheduled phase; *phase* has the stride of its dimension's coordinate."""
+    found, npus = _of_level(phase, levels, size_bytes)
+    return found.takes_ns(npus)
+
+
+def _of_level(
+    phase: Phase, levels: Sequence[Dimension], size_bytes: int
+) -> tuple[ScheduledPhase, int]:
+    stride = phase.stride
+    for level in levels[: phase.dimension]:
+        stride *= level.npus
+    return scheduled_phase(phase, levels, size_bytes, stride)

@@ -1,0 +1,1 @@
+"""Synthesised collectives of groups on a network: by content kept, and timed for any size."""

@@ -1,0 +1,172 @@
+"""Schedules kept by the content of what they are made of: in memory, and on disk for later runs."""
+
+import os
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from zipfile import BadZipFile
+
+import numpy as np
+
+from simcore.errors import ConfigError
+from simcore.files.input_file import open_input, read_bytes
+from simcore.kernels import cache_folder
+from simcore.kernels import synthesis as kernels
+from simcore.synthesis.fabric import Fabric, Floats, Ints
+from simcore.synthesis.schedule import Schedule
+from simcore.synthesis.synthesise import Synthesis, synthesise
+
+_MOST_CHUNKS, _ALL_CHUNKS = 32, 1024
+"""Chunks of a piece, at most, and of all pieces together."""
+_LATE = 0.01
+"""Part of a time, from which latencies are worth schedules of few chunks."""
+_MOST_FILES = 1000
+_COLUMNS = ("link", "before", "at", "to")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KeptSchedule:
+    """A schedule in the form in which it is timed for pieces of any size.
+
+    Attributes:
+        parts: Chunks of a piece.
+        link: (S,) link of each send, in the order in which links carry them.
+        before, at, to: (S,) see ``kernels.synthesis.retiming.retimed``.
+        carried: (L,) pieces that each link carries.
+        bandwidth: Least time by the rates of links for a piece of 1.
+        latency: Least time by latencies.
+        by: What the schedule is.
+    """
+
+    parts: int
+    link: Ints
+    before: Ints
+    at: Ints
+    to: Ints
+    carried: Floats
+    bandwidth: float
+    latency: float
+    by: str
+
+
+def kept_schedule(fabric: Fabric, kind: str, piece: float) -> KeptSchedule:
+    """The schedule of a collective of pieces of about *piece* bytes, made where there is none yet.
+
+    Sizes are told apart by factors of 4, so that runs of unlike sizes share schedules.
+
+    Raises:
+        SimulationError: Some NPU cannot be reached from another.
+    """
+    level = max(0, round(np.log2(max(piece, 1.0)) / 2))
+    key = _key(fabric, kind, level)
+    found = _known().get(key)
+    if found is None:
+        found = _read(key) or _made(fabric, kind, float(4**level), key)
+        _known()[key] = found
+    return found
+
+
+@cache
+def _known() -> dict[str, KeptSchedule]:
+    return {}
+
+
+def _key(fabric: Fabric, kind: str, level: int) -> str:
+    told = sha256(f"{_sources()} {kind} {level} {fabric.npus} {fabric.nodes}".encode())
+    told.update(f"{fabric.copies} {fabric.reduces} {fabric.npus_forward}".encode())
+    for column in (fabric.tail, fabric.head, fabric.link, fabric.rate, fabric.latency):
+        told.update(np.ascontiguousarray(column).tobytes())
+    return told.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _sources() -> str:
+    """Digest of the code that makes schedules."""
+    folders = Path(__file__).parents[1], Path(kernels.__file__).parent
+    files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]
+    return sha256(b"\0".join(read_bytes(file) for file in files)).hexdigest()
+
+
+def _made(fabric: Fabric, kind: str, piece: float, key: str) -> KeptSchedule:
+    many = max(1, min(_MOST_CHUNKS, _ALL_CHUNKS // fabric.npus))
+    found = synthesise(fabric, kind, piece, many)
+    if many > 1 and found.bound.latency > _LATE * found.schedule.time:
+        tried = (synthesise(fabric, kind, piece, few) for few in (1, 4) if few < many)
+        found = min((found, *tried), key=lambda one: one.schedule.time)
+    kept = _timed_form(found, fabric, piece)
+    _write(key, kept)
+    return kept
+
+
+def _timed_form(found: Synthesis, fabric: Fabric, piece: float) -> KeptSchedule:
+    schedule = found.schedule
+    before = _brought(schedule, fabric)
+    leaves = schedule.chunk * fabric.nodes + schedule.tail
+    comes = schedule.chunk * fabric.nodes + schedule.head
+    places, to = np.unique(comes, return_inverse=True)
+    at = np.searchsorted(places, leaves)
+    there = places[np.minimum(at, max(len(places) - 1, 0))] == leaves if len(places) else at > 0
+    parts = round(piece / schedule.part)
+    return KeptSchedule(
+        parts=parts,
+        link=schedule.link,
+        before=before,
+        at=np.where(there, at, -1),
+        to=to.astype(np.int64),
+        carried=np.bincount(schedule.link, minlength=fabric.links) / parts,
+        bandwidth=found.bound.bandwidth / piece,
+        latency=found.bound.latency,
+        by=found.by,
+    )
+
+
+def _brought(schedule: Schedule, fabric: Fabric) -> Ints:
+    """(S,) send of the same flight that brings the chunk to a switch that passes it on."""
+    order = np.lexsort((schedule.start, schedule.flight))
+    before = np.full(schedule.sends, -1, np.int64)
+    same = schedule.flight[order][1:] == schedule.flight[order][:-1]
+    before[order[1:][same]] = order[:-1][same]
+    return np.where(schedule.tail >= fabric.npus, before, -1)
+
+
+def _folder() -> Path:
+    return cache_folder().parent / "schedules"
+
+
+def _read(key: str) -> KeptSchedule | None:
+    """The schedule of a file; None where there is none, or it is not whole."""
+    path = _folder() / f"{key}.npz"
+    try:
+        with open_input(path) as opened, np.load(opened, allow_pickle=False) as file:
+            columns = {name: file[name].astype(np.int64) for name in _COLUMNS}
+            parts, bandwidth, latency = file["numbers"].tolist()
+            return KeptSchedule(
+                parts=int(parts),
+                carried=file["carried"],
+                bandwidth=bandwidth,
+                latency=latency,
+                by=str(file["by"]),
+                **columns,
+            )
+    except (ConfigError, OSError, ValueError, KeyError, BadZipFile):
+        return None
+
+
+def _write(key: str, kept: KeptSchedule) -> None:
+    """Keep a schedule for later runs, where the folder can be written to."""
+    columns = {name: getattr(kept, name).astype(np.int32) for name in _COLUMNS}
+    numbers = np.array([kept.parts, kept.bandwidth, kept.latency])
+    try:
+        _folder().mkdir(mode=0o700, exist_ok=True)
+        with NamedTemporaryFile(dir=_folder(), suffix=".tmp", delete=False) as file:
+            np.savez_compressed(
+                file, carried=kept.carried, numbers=numbers, by=np.array(kept.by), **columns
+            )
+        os.replace(file.name, _folder() / f"{key}.npz")
+        files = sorted(_folder().glob("*.npz"), key=lambda path: path.stat().st_mtime)
+        for path in files[:-_MOST_FILES]:
+            path.unlink()
+    except OSError:  # full, read-only, or another process has tidied up
+        return

@@ -1,0 +1,179 @@
+"""Synthesised collectives in runs: the schedule's time on every engine, links that are shared."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_runs import collective, program, run_of
+
+from simcore import ConfigError, simulate_run
+from simcore.collectives import SYNTHESISED, Synthesised
+from simcore.config import load_run
+from simcore.engines.collectives.members import engine_dimensions
+from simcore.engines.events.input import ChosenAlgorithm, SystemOptions
+from simcore.engines.events.run import run_unfolded
+from simcore.graphs.network_table import NetworkFile
+from simcore.graphs.routed import routed
+from simcore.kernels.synthesis.retiming import retimed
+from simcore.machine.graph_dimensions import network_dimensions
+from simcore.network import Flow
+from simcore.synthesis.fabric import fabric_of
+from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, KINDS
+from simcore.synthesis.placed import kept
+from simcore.synthesis.placed.carriage import carriage
+from simcore.synthesis.placed.line import line_fabric
+from simcore.synthesis.synthesise import synthesise
+from simcore.terms import CollectiveKind
+
+SPEEDS = {"bandwidth": "50 GB/s", "latency": "500 ns"}
+MIB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "_folder", lambda: tmp_path / "schedules")
+
+
+def network(family: str, **more: Any) -> NetworkFile:
+    params = more.pop("params")
+    return NetworkFile.from_file_data({"family": family, "params": params, **SPEEDS, **more}, at="")
+
+
+def run_table(network: dict[str, Any], backend: str, **system: Any) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "workload": {"model": "gpt3_13b", "sequence": 2048, "global_batch": 8},
+        "platform": {"npu": "a100_80", "network": {**SPEEDS, **network}},
+        "plan": {"tp": 4, "dp": 2},
+        "backend": backend,
+        "system": {"chunks": 1, **system},
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_schedule_timed_anew_takes_what_its_own_replay_says(kind: str) -> None:
+    given = network("torus", params={"dims": [3, 3]})
+    fabric, links = line_fabric(routed(given).graph, np.arange(9))
+    piece = float(4**9)
+    found = synthesise(fabric, kind, piece, chunks=4)
+    form = kept._timed_form(found, fabric, piece)
+    takes, places = piece / form.parts / fabric.rate, int(form.to.max()) + 1
+    order = form.link, form.before, form.at, form.to
+    again = retimed(*order, takes, fabric.latency, places)
+    assert again == pytest.approx(found.schedule.time, rel=1e-9)
+    assert sorted(links.tolist()) == list(range(routed(given).graph.links))
+
+
+def test_groups_that_lie_alike_on_a_network_share_a_schedule() -> None:
+    params = {"servers": 2, "npus_per_server": 4, "servers_per_pod": 2, "spines": 2}
+    given = network("rails", params=params)
+    lines = [line_fabric(routed(given).graph, np.array([rail, rail + 4])) for rail in range(4)]
+    keys = {kept._key(fabric, ALL_REDUCE, 3) for fabric, _ in lines}
+    assert len(keys) == 1
+    used = [set(links.tolist()) for _, links in lines]
+    assert not set.intersection(*used)
+
+
+def test_a_group_goes_through_others_only_where_it_must() -> None:
+    graph = routed(network("mesh", params={"dims": [3, 2]})).graph
+    beside, _ = line_fabric(graph, np.array([0, 1, 2]))
+    assert beside.nodes == 3
+    apart, _ = line_fabric(graph, np.array([0, 2]))
+    assert apart.npus == 2
+    assert apart.nodes > 2
+
+
+def test_schedules_come_back_from_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    fabric = fabric_of(network("ring", params={"n": 5}).graph())
+    first = kept.kept_schedule(fabric, ALL_GATHER, 1e6)
+    kept._known().clear()
+    monkeypatch.setattr(kept, "_made", lambda *_: pytest.fail("made again"))
+    again = kept.kept_schedule(fabric, ALL_GATHER, 1.1e6)  # of the same class of sizes
+    assert (again.link == first.link).all()
+    assert again.by == first.by
+    path = next(kept._folder().glob("*.npz"))
+    path.write_bytes(path.read_bytes()[:100])  # a file that is not whole counts as none
+    assert kept._read(path.stem) is None
+    kept._known().clear()
+
+
+RINGS = network("torus", params={"dims": [4, 2]})
+
+
+def finish(kind: CollectiveKind, size: int, backend: str) -> Any:
+    chosen = (ChosenAlgorithm(algorithm=Synthesised()),) * 2
+    inputs = run_of(
+        list(engine_dimensions(network_dimensions(RINGS, ""))),
+        [program([collective(kind, size)])],
+        SystemOptions(algorithms={int(kind): chosen}),
+        backend=backend,
+    )
+    return run_unfolded(inputs).finish_ns
+
+
+@pytest.mark.parametrize("backend", ["congestion_unaware", "congestion_aware_multidim", "flow"])
+def test_every_network_gives_a_collective_alone_its_schedule_s_time(backend: str) -> None:
+    size = 8 * MIB
+    ends = finish(CollectiveKind.ALL_GATHER, size, backend)
+    first = carriage(RINGS, [0, 4], ALL_GATHER, size).time_ns
+    then = carriage(RINGS, [0, 1, 2, 3], ALL_GATHER, 2 * size).time_ns
+    delays = 4 * 10  # each phase is handled at its start and its end
+    assert ends.max() == pytest.approx(first + then + delays, abs=4)
+    assert ends.min() == ends.max()
+
+
+def test_switches_that_reduce_and_multicast_halve_the_bytes_of_endpoints() -> None:
+    size = 8 * 32 * 1000
+    for able, sent in ((True, size), (False, 2 * 7 * size / 8)):
+        own = {"reduces": able, "multicasts": able}
+        star = network("star", params={"n": 8}, in_network=own)
+        work = carriage(star, range(8), ALL_REDUCE, size)
+        assert work.load_bytes == pytest.approx(np.full(16, sent))
+        assert work.time_ns >= work.bound_ns
+
+
+def test_links_are_shared_with_messages() -> None:
+    """As much again on the same links: both take twice as long, and no longer."""
+    star, size = network("star", params={"n": 2}), 50 * 1000
+    work = carriage(star, [0, 1], ALL_GATHER, size)
+    assert work.load_bytes == pytest.approx(np.full(4, size))
+    flows = Flow(engine_dimensions(network_dimensions(star, "")))
+    flows.carry(0, 1, (0, 0), work)
+    flows.send(0, 2, 0, 1, size)
+    ends = dict[int, int]()
+    while (due_ns := flows.next_event_ns()) is not None:
+        ends |= {one.message: one.time_ns for one in flows.advance(due_ns)}
+    alone_ns = size / 50
+    assert ends[1] == pytest.approx(work.latency_ns + 2 * alone_ns, rel=0.05)
+    assert ends[2] == pytest.approx(1000 + 2 * alone_ns, rel=0.05)
+
+
+def test_runs_agree_and_tell_the_bound() -> None:
+    torus = {"family": "torus", "params": {"dims": [4, 2]}}
+    chosen = dict.fromkeys(("all_reduce", "all_gather", "reduce_scatter"), SYNTHESISED)
+    found = {
+        backend: simulate_run(load_run(run_table(torus, backend, **chosen)))
+        for backend in ("congestion_unaware", "flow")
+    }
+    ring = simulate_run(load_run(run_table(torus, "flow", all_reduce="ring")))
+    alike = found["flow"].iteration_time_s, found["congestion_unaware"].iteration_time_s
+    assert alike[0] == pytest.approx(alike[1], rel=1e-6)
+    assert alike[0] < ring.iteration_time_s
+    for one in found.values():
+        assert any("proven lower bound is" in note for note in one.notes)
+
+
+def test_an_algorithm_may_be_chosen_per_dimension() -> None:
+    torus = {"family": "torus", "params": {"dims": [4, 2]}}
+    mixed = simulate_run(load_run(run_table(torus, "flow", all_reduce=[SYNTHESISED, "ring"])))
+    whole = simulate_run(load_run(run_table(torus, "flow", all_reduce=SYNTHESISED)))
+    assert mixed.iteration_time_s >= whole.iteration_time_s
+
+
+def test_dimensions_without_a_graph_are_refused_in_one_sentence() -> None:
+    table = run_table({}, "flow", all_reduce=SYNTHESISED)
+    switch = {"topology": "switch", "npus": 8, **SPEEDS}
+    table["platform"] = {"npu": "a100_80", "dimensions": [switch]}
+    with pytest.raises(ConfigError, match=r"system.all_reduce: synthesised needs a dimension that"):
+        simulate_run(load_run(table))
