@@ -130,7 +130,13 @@ class Parts:
             lambda run: self.accelerators.number((run.platform.npu, run.compute, run.backend)),
             "stack", "workload", "platform.npu", "compute", "backend",
         )  # fmt: skip
-        self._system = part(lambda run: self.systems.number(run.system), "system")
+        self._system = _Columns(
+            template=template,
+            choices=listed,
+            roots=("system",),
+            build=self.systems.number,
+            read=template.system_with_values,
+        )
         self._dimensions = [
             part(_dimension_of(self.dimensions, d), f"platform.dimensions[{d}]")
             for d in range(count)

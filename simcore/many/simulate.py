@@ -1,6 +1,8 @@
 """simulate_many(): thousands of designs, as columns."""
 
-from collections.abc import Mapping, Sequence
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +26,18 @@ from simcore.simulation import Simulator
 
 BLOCK = 4096
 """Designs whose times are in memory at once."""
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Pause the search for circles of objects: plans are many objects, and form none."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class ManySimulator:
@@ -67,11 +81,14 @@ class ManySimulator:
         """
         designs = len(next(iter(codes.values()))) if codes else 1
         found = _Columns(designs)
-        order = self._tables.order(codes, designs)
+        with _no_collection():
+            order = self._tables.order(codes, designs)
         for begin in range(0, designs, BLOCK):
             rows = order[begin : begin + BLOCK]
             block = {path: column[rows] for path, column in codes.items()}
-            found.put(rows, self._tables.simulate(block, rows.size))
+            with _no_collection():
+                batch = self._tables.simulate(block, rows.size)
+            found.put(rows, batch)
         for row in np.flatnonzero(found.is_open).tolist():
             self._alone(found, codes, row)
         return found.simulations(lambda row: self._result(codes, row))
