@@ -63,13 +63,8 @@ class DesignColumns:
 
 def _coded(path: str, values: Sequence[object]) -> tuple[Ints, tuple[Any, ...]]:
     """Position of each value of a column among those that differ, and these as a file has them."""
-    keys: list[Hashable]
-    try:  # 1, 1.0 and True are equal, and not the same in a file
-        keys = list(zip(map(type, values), values, strict=True))
-        differ = dict(zip(keys, values, strict=True))
-    except TypeError:  # lists cannot be keys
-        keys = list(map(repr, values))
-        differ = dict(zip(keys, values, strict=True))
+    keys = _told_apart(values)
+    differ = dict(zip(keys, values, strict=True))
     position: dict[str, int] = {}
     choices: list[object] = []
     code_of: dict[Hashable, int] = {}
@@ -81,6 +76,20 @@ def _coded(path: str, values: Sequence[object]) -> tuple[Ints, tuple[Any, ...]]:
         code_of[key] = code
     codes = np.fromiter(map(code_of.__getitem__, keys), np.int64, len(keys))
     return codes, tuple(choices)
+
+
+def _told_apart(values: Sequence[object]) -> Sequence[Hashable]:
+    """Keys of *values*, equal for those that a file writes alike."""
+    numbers = set(map(type, values)) - {str, type(None)}
+    try:
+        if len(numbers) <= 1:
+            hash(tuple(values))
+            return values  # type: ignore[return-value]  # all can be hashed
+        keys = list(zip(map(type, values), values, strict=True))  # 1, 1.0 and True are equal
+        hash(tuple(keys))
+    except TypeError:  # lists cannot be keys
+        return list(map(repr, values))
+    return keys
 
 
 def _columns(designs: object) -> dict[str, Sequence[object]]:
