@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate import Evaluation, build_evaluator
 from dse.evaluate.base import evaluate
+from dse.garbage import no_collection
 from dse.objectives import Goals
 from dse.proof.boxes import Box, Boxes, Values
 from dse.proof.designs import KnownDesigns, check_provable
@@ -140,14 +141,16 @@ class Prover:
         """Look at the most promising box; false if there is none left."""
         if not self._has_begun:
             self._has_begun = True
-            for dimensions, boxes in self._boxes.items():
-                for box in boxes.whole():
-                    self._push(dimensions, box)
+            with no_collection():
+                for dimensions, boxes in self._boxes.items():
+                    for box in boxes.whole():
+                        self._push(dimensions, box)
         if not self._queue:
             return False
         _, _, dimensions, box = heapq.heappop(self._queue)
         if not self._set_aside(np.array([box.values]))[0]:
-            self._open(dimensions, box)
+            with no_collection():  # terms of plans are many objects
+                self._open(dimensions, box)
         return True
 
     def _open(self, dimensions: int, whole: Box) -> None:
