@@ -203,7 +203,10 @@ class _StageSummer:
     def __init__(self, plan: _PlanReader, reader: StageReader, units: Units) -> None:
         self._plan, self._reader = plan, reader
         self._units = [*zip(units.backward.tolist(), units.microbatch.tolist(), strict=True)]
-        self._chunk = units.chunk.tolist()
+        self._like: dict[tuple[bool, int], list[int]] = {}
+        kinds = zip(units.backward.tolist(), units.chunk.tolist(), strict=True)
+        for index, kind in enumerate(kinds):
+            self._like.setdefault(kind, []).append(index)
         self._last_unit = len(self._units) - 1
         self._passes: dict[int, Pass] = {}
 
@@ -232,11 +235,7 @@ class _StageSummer:
 
     def _unit(self, backward: bool, chunk: int) -> int:
         """The first unit of that kind that is like most others."""
-        units = [
-            index
-            for index, unit in enumerate(self._units)
-            if unit[0] == backward and self._chunk[index] == chunk
-        ]
+        units = self._like[backward, chunk]
         own_first = units[0] == 0 and _has_own_first_unit(self._plan.graph.plan)
         return units[1] if own_first and len(units) > 1 else units[0]
 

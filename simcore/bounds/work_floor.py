@@ -112,11 +112,11 @@ def _on_one_stage(plan: ParallelPlan, workload: Workload) -> tuple[ParallelPlan,
 
 def _number(one: T, known: list[T]) -> int:
     """Position of *one* in *known*, which it joins."""
-    try:
-        return known.index(one)
-    except ValueError:
+    if one not in known:
         known.append(one)
-        return len(known) - 1
+    at = known.index(one)
+    known[at] = one  # the next one is mostly this very object, which is told at once
+    return at
 
 
 def _until_layer_ns(run: Run, memo: Memo) -> Floats:
