@@ -69,7 +69,8 @@ class ScenarioDesigns:
 
     def fit(self, rows: Rows) -> Flags:
         """(N,) whether each design fits into the memory in all scenarios, where that is asked."""
-        return np.logical_and.reduce([one.fit(rows) for one in self._timed])
+        fitting: Flags = np.logical_and.reduce([one.fit(rows) for one in self._timed])
+        return fitting
 
     def prices(self, row: Sequence[int]) -> Price | None:
         """As of ``KnownDesigns``; None where a scenario has no price for the machine."""
@@ -88,9 +89,10 @@ class ScenarioDesigns:
 
     def _joined(self, rows: Rows, times_s: Callable[[KnownDesigns, Rows], Floats]) -> Floats:
         """(N,) T of designs, of the times in each scenario."""
-        each = np.stack([times_s(one, rows) for one in self._timed])
+        each: Floats = np.stack([times_s(one, rows) for one in self._timed])
         if self._is_one_run:
-            return each[0]
+            each = each[0]
+            return each
         joined = np.full(each.shape[1], np.inf)
         able = np.isfinite(each).all(axis=0)
         joined[able] = [self._of(own) / self._norm for own in each[:, able].T.tolist()]

@@ -84,7 +84,7 @@ def _told_apart(values: Sequence[object]) -> Sequence[Hashable]:
     try:
         if len(numbers) <= 1:
             hash(tuple(values))
-            return values  # type: ignore[return-value]  # all can be hashed
+            return values
         keys = list(zip(map(type, values), values, strict=True))  # 1, 1.0 and True are equal
         hash(tuple(keys))
     except TypeError:  # lists cannot be keys

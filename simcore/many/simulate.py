@@ -51,6 +51,7 @@ class ManySimulator:
         memory: Refuse designs that need more memory than there is.
         margin: Part of the memory that such a design has to leave.
         simulator: Simulates designs by themselves; what it keeps is of use here too.
+        share: Part of every link's bandwidth that can be used.
     """
 
     def __init__(
@@ -61,12 +62,16 @@ class ManySimulator:
         memory: bool = False,
         margin: float = 0.0,
         simulator: Simulator | None = None,
+        share: float = 1.0,
     ) -> None:
+        self._share = share
         self._template, self._choices = template, dict(choices)
         self._memory, self._margin = memory, margin
         self._simulator = simulator or Simulator()
         memo = self._simulator.memo
-        self._tables = Tables(template, choices, memo, margin=margin if memory else None)
+        self._tables = Tables(
+            template, choices, memo, margin=margin if memory else None, share=share
+        )
 
     @property
     def joins(self) -> bool:
@@ -97,6 +102,8 @@ class ManySimulator:
         chosen = {path: int(column[row]) for path, column in codes.items()}
         values = {path: self._choices[path][at] for path, at in chosen.items() if at >= 0}
         run = self._template.with_values(values)
+        if self._share != 1.0:
+            run = run.model_copy(update={"platform": run.platform.with_share(self._share)})
         return self._simulator.simulate(run, memory=self._memory, margin=self._margin)
 
     def _alone(self, found: "_Columns", codes: Codes, row: int) -> None:

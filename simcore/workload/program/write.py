@@ -109,7 +109,8 @@ def write_program(
     """The program of one training iteration.
 
     Args:
-        workload, plan: What is to be done.
+        workload: The model and its batch.
+        plan: How it is spread.
         memo: What is known of other plans; None: nothing.
 
     Raises:

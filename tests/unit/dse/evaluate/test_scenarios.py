@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,11 @@ from small_study import STUDY, searched
 
 from dse.cli.commands import main
 from dse.evaluate import build_evaluator
-from dse.evaluate.base import Evaluation, evaluate
+from dse.evaluate.base import Account, Evaluation, evaluate
 from dse.objectives import Aggregate
 from dse.results.regret import regret_lines
 from dse.study.compile import Study, compile_study
-from simcore import ConfigError
+from simcore import ConfigError, InfeasibleError
 
 LONGER = {"workload": {"sequence": 1024}}
 SCENARIOS: list[dict[str, Any]] = [
@@ -76,6 +77,23 @@ def test_the_worst_and_the_quantile_of_what_is_maximised_are_the_least() -> None
     assert Aggregate(kind="worst").of(values, weights, "maximise") == 1.0
     assert Aggregate(kind="quantile", share=0.5).of(values, weights, "maximise") == 2.0
     assert Aggregate(kind="quantile", share=0.3).of(values, weights, "minimise") == 1.0
+
+
+def test_many_designs_at_once_are_what_each_is_alone() -> None:
+    huge = {"name": "huge", "run": {"workload": {"sequence": 65536}}}
+    study = study_of(scenarios=[*SCENARIOS, huge])
+    evaluator = build_evaluator(study.evaluator_input)
+    designs = list(study.space.designs())[::9]
+    told = evaluator.accounts(designs)
+    assert evaluator.takes_many
+    assert {isinstance(one, Account) for one in told} == {True, False}
+    for design, one in zip(designs, told, strict=True):
+        if isinstance(one, Account):
+            assert evaluator.account(design) == one
+        else:
+            assert isinstance(one, InfeasibleError)
+            with pytest.raises(InfeasibleError, match=re.escape(str(one))):
+                evaluator.account(design)
 
 
 def test_a_limit_holds_in_every_scenario() -> None:
