@@ -132,7 +132,7 @@ class ScenarioEvaluator(Evaluator):
 
 
 def _with(found: Account | Exception, name: str, own: Account | Exception) -> Account | Exception:
-    """What is *found* of a design in some scenarios, and its *own* account in one more."""
+    """Account *found* of a design in some scenarios, joined by its *own* in one more."""
     if isinstance(found, Exception):
         return found
     if isinstance(own, InfeasibleError):

@@ -30,7 +30,7 @@ Price = tuple[tuple[float, int], ...]
 
 
 class ScenarioDesigns:
-    """What ``KnownDesigns`` knows, of designs with one number of dimensions in all scenarios."""
+    """Bounds, memory and prices of the designs with one number of dimensions, in all scenarios."""
 
     def __init__(self, study: Study, dimensions: int) -> None:
         """Prepare the tables.
@@ -73,7 +73,7 @@ class ScenarioDesigns:
         return fitting
 
     def prices(self, row: Sequence[int]) -> Price | None:
-        """As of ``KnownDesigns``; None where a scenario has no price for the machine."""
+        """Per objective its amount and power, see above; None where a scenario knows no price."""
         each = [one.prices(row) for one in self._priced]
         known = [prices for prices in each if prices is not None]
         if len(known) < len(each):
