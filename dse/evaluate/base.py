@@ -198,7 +198,7 @@ class Evaluator(ABC):
     is_decided_by_run: ClassVar[bool] = False
     prices_itself: ClassVar[bool] = False
     counts_traffic: ClassVar[bool] = False
-    takes_many: ClassVar[bool] = False
+    takes_many: bool = False
     gives: ClassVar[tuple[str, ...]] = ()
     fidelity: str = ""
 

@@ -29,18 +29,23 @@ class ScenarioEvaluator(Evaluator):
             except ConfigError as error:
                 raise error.under(f"scenarios.{scenario.name}") from None
         self.fidelity = next(iter(self._each.values())).fidelity
+        self.takes_many = all(evaluator.takes_many for evaluator in self._each.values())
 
     def account(self, design: Design) -> Account:
-        metrics: dict[str, float] = {}
-        notes: list[str] = []
+        found = self.accounts([design])[0]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def accounts(self, designs: Sequence[Design]) -> list[Account | Exception]:
+        """The account of each design; those of a scenario are asked for together."""
+        found: list[Account | Exception] = [Account({}) for _ in designs]
         for name, evaluator in self._each.items():
-            try:
-                found = evaluator.account(design)
-            except InfeasibleError as error:
-                raise InfeasibleError(error.rule, f"in {name}: {error.reason}") from None
-            metrics |= {f"{metric}@{name}": value for metric, value in found.metrics.items()}
-            notes += [f"in {name}: {note}" for note in found.notes]
-        return Account(metrics, tuple(notes))
+            able = [at for at, one in enumerate(found) if isinstance(one, Account)]
+            told = evaluator.accounts([designs[at] for at in able])
+            for at, own in zip(able, told, strict=True):
+                found[at] = _with(found[at], name, own)
+        return found
 
     def checks(self) -> Sequence[Check]:
         """Rules of every scenario."""
@@ -124,3 +129,16 @@ class ScenarioEvaluator(Evaluator):
     def accelerator(self, design: Design) -> str:
         """Trust in that of the first scenario with one of which little is known."""
         return next(filter(None, (each.accelerator(design) for each in self._each.values())), "")
+
+
+def _with(found: Account | Exception, name: str, own: Account | Exception) -> Account | Exception:
+    """Account *found* of a design in some scenarios, joined by its *own* in one more."""
+    if isinstance(found, Exception):
+        return found
+    if isinstance(own, InfeasibleError):
+        return InfeasibleError(own.rule, f"in {name}: {own.reason}")
+    if isinstance(own, Exception):
+        return own
+    metrics = {f"{metric}@{name}": value for metric, value in own.metrics.items()}
+    notes = [f"in {name}: {note}" for note in own.notes]
+    return Account({**found.metrics, **metrics}, (*found.notes, *notes))

@@ -5,7 +5,6 @@ from contextlib import suppress
 from functools import partial
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
-from dse.evaluate.designs.assign import usable
 from dse.evaluate.designs.checks import design_checks
 from dse.evaluate.designs.run_check import KnobChecker, check_kernel_times, errors_named_for_run
 from dse.evaluate.designs.runs import FilledDesigns
@@ -93,7 +92,7 @@ class ServiceEvaluator(Evaluator):
 
     def _derated(self, service: Service) -> Service:
         """*service* with the bandwidths that can be used."""
-        platform = usable(service.platform, self.input.bandwidth)
+        platform = service.platform.with_share(self.input.bandwidth)
         return service.model_copy(update={"platform": platform})
 
     def _costs(self, service: Service, result: ServiceResult) -> Mapping[str, float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
-from dse.evaluate.designs.assign import backends_of, usable
+from dse.evaluate.designs.assign import backends_of
 from dse.evaluate.designs.checks import RunFits
 from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
 from dse.evaluate.designs.runs import DesignRuns
@@ -129,7 +129,7 @@ class SimulatorEvaluator(Evaluator):
         share = self.input.bandwidth
         if share == 1.0:
             return run
-        return run.model_copy(update={"platform": usable(run.platform, share)})
+        return run.model_copy(update={"platform": run.platform.with_share(share)})
 
     def simulate(self, run: Run) -> IterationResult:
         """Check structure, and memory if the study says so, then simulate.
@@ -150,12 +150,12 @@ class SimulatorEvaluator(Evaluator):
 
     def accounts(self, designs: Sequence[Design]) -> list[Account | Exception]:
         """The account of each design; those that can be are simulated together."""
-        if not self.takes_many or len(designs) < _FEW or self.input.bandwidth != 1.0:
+        if not self.takes_many or len(designs) < _FEW:
             return super().accounts(designs)
         if self._together is None:
             what = self.input
             self._together = TogetherDesigns(
-                self._runs, what.parameters, self._simulator, self._margin
+                self._runs, what.parameters, self._simulator, self._margin, what.bandwidth
             )
         found: list[Account | Exception] = [SimulationError("no account")] * len(designs)
         runs: dict[int, tuple[Run, _Machine]] = {}

@@ -13,7 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.proof.designs import PLAN, KnownDesigns, Rows
+from dse.proof.designs import PLAN, Rows
+from dse.proof.scenarios import Known
 from dse.space import KnobBlock, Parameter, Space, Value
 from simcore import ConfigError, parse_quantity
 
@@ -54,7 +55,7 @@ class Box:
 class Boxes:
     """All designs with one number of dimensions, as boxes."""
 
-    def __init__(self, space: Space, dimensions: int, known: KnownDesigns) -> None:
+    def __init__(self, space: Space, dimensions: int, known: Known) -> None:
         self._known = known
         blocks = space.blocks
         self._tables = [block.tables[dimensions] for block in blocks]

@@ -5,6 +5,7 @@ costs are exact.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate import EVALUATORS
+from dse.evaluate.base import ScenarioInput
 from dse.evaluate.designs.assign import backends_of, moved_path, trimmed_run
-from dse.evaluate.money import CostMeter
+from dse.evaluate.money import CostFile, CostMeter
 from dse.objectives import OBJECTIVES
 from dse.proof.machines import OF_MACHINE, PER_TIME, machines_of
 from dse.space import Design, file_value, slot_of
@@ -191,12 +193,27 @@ def check_provable(study: Study) -> None:
     """See whether a gap can be proven for the objectives of the study.
 
     Raises:
-        ConfigError: The designs or an objective have no bounds, or there are scenarios.
+        ConfigError: The designs or an objective have no bounds, in one of its scenarios at least.
     """
     check_comparable(study)
-    if study.goals.scenarios:
-        names = [scenario.name for scenario in study.goals.scenarios]
-        raise ConfigError("scenarios", "a gap is proven where there are none", got=names)
+    for scenario in study.evaluator_input.scenarios:
+        try:
+            check_comparable(in_scenario(study, scenario))
+        except ConfigError as error:
+            raise error.under(f"scenarios.{scenario.name}") from None
+
+
+def in_scenario(study: Study, scenario: ScenarioInput) -> Study:
+    """The study of one scenario alone; the share of links that can be used is left out."""
+    cost = None
+    if scenario.cost is not None:
+        cost = CostFile.from_file_data(dict(scenario.cost), at="cost")
+    changed = {"run": dict(scenario.run), "cost": cost, "scenarios": ()}
+    return replace(
+        study,
+        file=study.file.model_copy(update=changed),
+        goals=replace(study.goals, scenarios=()),
+    )
 
 
 def why_unproven(study: Study) -> str:

@@ -1,15 +1,12 @@
 """The least that the metrics of a design can be, in every scenario of its study."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from math import isfinite
 
 import numpy as np
 
-from dse.evaluate.base import ScenarioInput
-from dse.evaluate.money import CostFile
-from dse.proof.designs import KnownDesigns, Rows
+from dse.proof.designs import KnownDesigns, Rows, in_scenario
 from dse.proof.machines import PER_TIME
 from dse.study.compile import Study
 from simcore import InfeasibleError
@@ -33,7 +30,7 @@ class LeastMetrics:
         """
         scenarios = study.evaluator_input.scenarios
         self._each = {
-            f"@{one.name}": KnownDesigns(_alone(study, one), dimensions) for one in scenarios
+            f"@{one.name}": KnownDesigns(in_scenario(study, one), dimensions) for one in scenarios
         } or {"": KnownDesigns(study, dimensions)}
 
     def metrics(self, row: Rows, *, closer: bool) -> Mapping[str, float] | InfeasibleError | None:
@@ -78,16 +75,3 @@ class LeastMetrics:
 def least_metrics(study: Study, dimensions: int) -> LeastMetrics:
     """The bounds of *study*, one for all that ask: to know a new plan takes milliseconds."""
     return LeastMetrics(study, dimensions)
-
-
-def _alone(study: Study, scenario: ScenarioInput) -> Study:
-    """The study of one scenario."""
-    cost = None
-    if scenario.cost is not None:
-        cost = CostFile.from_file_data(dict(scenario.cost), at="cost")
-    changed = {"run": dict(scenario.run), "cost": cost, "scenarios": ()}
-    return replace(
-        study,
-        file=study.file.model_copy(update=changed),
-        goals=replace(study.goals, scenarios=()),
-    )

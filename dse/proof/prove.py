@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from dse.evaluate import Evaluation, build_evaluator
 from dse.evaluate.base import evaluate
-from dse.objectives import Goals
+from dse.garbage import no_collection
 from dse.proof.boxes import Box, Boxes, Values
-from dse.proof.designs import KnownDesigns, check_provable
+from dse.proof.designs import check_provable
+from dse.proof.scenarios import known_designs
 from dse.rank.pareto import Front, no_worse, non_dominated
 from dse.space import Design, design_key
 from dse.study.compile import Study
@@ -117,7 +118,7 @@ class Prover:
         self._study, self._found, self._canonical = study, _Found(gap), canonical
         self._begin_s = time.process_time()
         self._boxes = {
-            dimensions: Boxes(study.space, dimensions, KnownDesigns(study, dimensions))
+            dimensions: Boxes(study.space, dimensions, known_designs(study, dimensions))
             for dimensions in study.space.dimensions
         }
         self._queue: list[tuple[float, int, int, Box]] = []
@@ -140,14 +141,16 @@ class Prover:
         """Look at the most promising box; false if there is none left."""
         if not self._has_begun:
             self._has_begun = True
-            for dimensions, boxes in self._boxes.items():
-                for box in boxes.whole():
-                    self._push(dimensions, box)
+            with no_collection():
+                for dimensions, boxes in self._boxes.items():
+                    for box in boxes.whole():
+                        self._push(dimensions, box)
         if not self._queue:
             return False
         _, _, dimensions, box = heapq.heappop(self._queue)
         if not self._set_aside(np.array([box.values]))[0]:
-            self._open(dimensions, box)
+            with no_collection():  # terms of plans are many objects
+                self._open(dimensions, box)
         return True
 
     def _open(self, dimensions: int, whole: Box) -> None:
@@ -328,7 +331,7 @@ def close_gap(
     """
     names = tuple(objectives) or tuple(study.goals.objectives)
     senses = {name: study.goals.objectives.get(name, "minimise") for name in names}
-    goals = Goals(objectives=senses, limits=study.goals.limits)
+    goals = replace(study.goals, objectives=senses)
     study, effort = replace(study, goals=goals), effort or Effort()
     begin_s, simulations = time.process_time(), 0
     evaluator = build_evaluator(study.evaluator_input)

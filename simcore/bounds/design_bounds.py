@@ -258,7 +258,9 @@ class _Rows:
     def add_plan(self, run: Run) -> int:
         try:
             compute = COMPUTE_MODELS[run.compute]()
-            terms = plan_terms(run.workload, run.plan, run.platform, compute)
+            terms = plan_terms(
+                run.workload, run.plan, run.platform.npu, compute, self.work_floor.memo
+            )
         except InfeasibleError:
             return _INFEASIBLE
         self.layout_of_plan.append(self.layouts.number((terms.npus, terms.groups)))

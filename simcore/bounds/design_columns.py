@@ -17,7 +17,7 @@ from simcore.bounds.grown import Grown
 from simcore.bounds.machine_terms import AXES, KINDS
 from simcore.bounds.plan_terms import Key, PlanTerms, StageSums
 from simcore.bounds.stage_paths import Segment
-from simcore.config import Run, RunTemplate, parse_path
+from simcore.config import RunTemplate, parse_path
 from simcore.errors import ConfigError
 from simcore.kernels.bounds import time_bound
 from simcore.terms import NodeKind
@@ -63,21 +63,33 @@ class DesignColumns:
 
 def _coded(path: str, values: Sequence[object]) -> tuple[Ints, tuple[Any, ...]]:
     """Position of each value of a column among those that differ, and these as a file has them."""
+    keys = _told_apart(values)
+    differ = dict(zip(keys, values, strict=True))
     position: dict[str, int] = {}
     choices: list[object] = []
-    code_of: dict[object, int] = {}  # of a value by type and value, which is soon looked up
-    codes = np.empty(len(values), np.int64)
-    for at, value in enumerate(values):
-        key = (type(value), value) if isinstance(value, Hashable) else repr(value)
-        code = code_of.get(key)
-        if code is None:
-            written = _written(path, value)
-            code = -1 if written is None else position.setdefault(repr(written), len(choices))
-            if code == len(choices):
-                choices.append(written)
-            code_of[key] = code
-        codes[at] = code
+    code_of: dict[Hashable, int] = {}
+    for key, value in differ.items():
+        written = _written(path, value)
+        code = -1 if written is None else position.setdefault(repr(written), len(choices))
+        if code == len(choices):
+            choices.append(written)
+        code_of[key] = code
+    codes = np.fromiter(map(code_of.__getitem__, keys), np.int64, len(keys))
     return codes, tuple(choices)
+
+
+def _told_apart(values: Sequence[object]) -> Sequence[Hashable]:
+    """Keys of *values*, equal for those that a file writes alike."""
+    numbers = set(map(type, values)) - {str, type(None)}
+    try:
+        if len(numbers) <= 1:
+            hash(tuple(values))
+            return values
+        keys = list(zip(map(type, values), values, strict=True))  # 1, 1.0 and True are equal
+        hash(tuple(keys))
+    except TypeError:  # lists cannot be keys
+        return list(map(repr, values))
+    return keys
 
 
 def _columns(designs: object) -> dict[str, Sequence[object]]:
@@ -118,13 +130,15 @@ class ColumnSet:
         roots: Paths of the part; it depends on columns above and below them.
         build: Makes row n of the part's table from a run; gives n, or a negative number.
         without: Paths below the roots that the part does not depend on, nor any rule that it keeps.
+        read: Gives *build* what it asks for from the values of a design; None: the whole run.
     """
 
     template: RunTemplate
     choices: Mapping[str, tuple[Any, ...]]
     roots: Sequence[str]
-    build: Callable[[Run], int]
+    build: Callable[[Any], int]
     without: Sequence[str] = ()
+    read: Callable[[Mapping[str, object]], object] | None = None
     _paths: list[str] = field(default_factory=list)
     _known: dict[int, int] = field(default_factory=dict)
     _dense: Ints | None = None
@@ -170,7 +184,8 @@ class ColumnSet:
 
     def _row(self, key: int) -> int:
         if key not in self._known:
-            self._known[key] = self.build(self.template.with_values(self._values(key)))
+            read = self.read or self.template.with_values
+            self._known[key] = self.build(read(self._values(key)))
         return self._known[key]
 
     def _values(self, key: int) -> dict[str, object]:

@@ -21,7 +21,8 @@ from simcore.bounds.stage_paths import (
 from simcore.compute import ComputeModel
 from simcore.engines.stages.times import operator_times_ns
 from simcore.kernels.bounds import time_bound
-from simcore.machine import Platform
+from simcore.machine import Npu
+from simcore.memo import Memo
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import ParallelPlan, Workload, build_graph, microbatches
 from simcore.workload.graph import Axis, GroupLayout, TrainingGraph
@@ -76,9 +77,9 @@ class PlanTerms:
 
 
 def plan_terms(
-    workload: Workload, plan: ParallelPlan, platform: Platform, compute: ComputeModel
+    workload: Workload, plan: ParallelPlan, npu: Npu, compute: ComputeModel, memo: Memo
 ) -> PlanTerms:
-    """Read the terms of *plan*.
+    """Read the terms of *plan* on an accelerator; *memo* knows the programs of other plans.
 
     Raises:
         InfeasibleError: The plan does not fit the workload.
@@ -90,8 +91,8 @@ def plan_terms(
     few *= 2 if _has_own_first_unit(plan) else 1
     short = workload.with_batch(plan.dp * plan.micro_batch * few)
     whole = microbatches(workload, plan)
-    graph = build_graph(short if whole >= few else workload, plan)
-    operator_ns = operator_times_ns(graph.operators, platform.npu, workload.precision, compute)
+    graph = build_graph(short if whole >= few else workload, plan, memo)
+    operator_ns = operator_times_ns(graph.operators, npu, workload.precision, compute)
     reader = _PlanReader(graph, operator_ns.tolist())
     schedule = SCHEDULES[plan.schedule]()
     stages = tuple(reader.stage(number) for number in range(plan.pp))
@@ -202,7 +203,10 @@ class _StageSummer:
     def __init__(self, plan: _PlanReader, reader: StageReader, units: Units) -> None:
         self._plan, self._reader = plan, reader
         self._units = [*zip(units.backward.tolist(), units.microbatch.tolist(), strict=True)]
-        self._chunk = units.chunk.tolist()
+        self._like: dict[tuple[bool, int], list[int]] = {}
+        kinds = zip(units.backward.tolist(), units.chunk.tolist(), strict=True)
+        for index, kind in enumerate(kinds):
+            self._like.setdefault(kind, []).append(index)
         self._last_unit = len(self._units) - 1
         self._passes: dict[int, Pass] = {}
 
@@ -218,25 +222,20 @@ class _StageSummer:
             time_bound.BACKWARD_LAST: self._path(last.segments, to_exit=False),
             time_bound.FORWARDS: self._serial(forward),
             time_bound.BACKWARDS: self._serial(backward),
-            time_bound.SLOT: self._collectives(
-                [node for unit in (*forward, *backward) for node in self._nodes(unit)]
+            time_bound.SLOT: self._numbered(
+                Counter(self._items([*forward, *backward], NodeKind.COLLECTIVE))
             ),
         }
-        sends = [
-            node for unit in (*forward, *backward) for node in self._nodes(unit)
-            if self._reader.kind[node] == NodeKind.SEND
-        ]  # fmt: skip
-        return StageSums(
-            terms=terms | self._tail(last), constants={time_bound.SENDS: float(len(sends))}
-        )
+        sends = len(self._items([*forward, *backward], NodeKind.SEND))
+        return StageSums(terms=terms | self._tail(last), constants={time_bound.SENDS: float(sends)})
+
+    def _items(self, units: Sequence[int], kind: NodeKind) -> list[int]:
+        """Operators or collectives of all nodes of a *kind* in some units."""
+        return [item for unit in units for item in self._reader.items(self._nodes(unit), kind)]
 
     def _unit(self, backward: bool, chunk: int) -> int:
         """The first unit of that kind that is like most others."""
-        units = [
-            index
-            for index, unit in enumerate(self._units)
-            if unit[0] == backward and self._chunk[index] == chunk
-        ]
+        units = self._like[backward, chunk]
         own_first = units[0] == 0 and _has_own_first_unit(self._plan.graph.plan)
         return units[1] if own_first and len(units) > 1 else units[0]
 

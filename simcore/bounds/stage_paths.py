@@ -76,12 +76,14 @@ class KnownShapes:
     Attributes:
         awaited: ``StageReader.awaited``, relative to the first node.
         segments: By content, and by entry and exits relative to the first node.
+        passes: By content, and by exits relative to the first node; they begin at 0.
     """
 
     awaited: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
     segments: dict[tuple[bytes, tuple[int, ...], tuple[int, ...]], Segment] = field(
         default_factory=dict
     )
+    passes: dict[tuple[bytes, bytes, tuple[int, ...]], Pass] = field(default_factory=dict)
 
 
 class StageReader:
@@ -108,9 +110,25 @@ class StageReader:
     def deps(self, node: int) -> list[int]:
         return self._dep[self._dep_start[node] : self._dep_start[node + 1]]
 
+    def items(self, nodes: range, kind: NodeKind) -> list[int]:
+        """Operators or collectives of the nodes of a *kind* in a range."""
+        kinds, items = self._what[:, nodes.start : nodes.stop]
+        found: list[int] = items[kinds == kind].tolist()
+        return found
+
     def read(self, unit: int, leaves: Iterable[int]) -> Pass:
         """The segments of *unit*, of which *leaves* (as far as they belong to it) are the exit."""
         begin, end = self.unit_start[unit], self.unit_start[unit + 1]
+        layer = self._stage.layer[begin:end]
+        near = tuple(sorted(leaf - begin for leaf in leaves))
+        key = self._content(begin, end), (layer[1:] != layer[:-1]).tobytes(), near
+        found = self._known.passes.get(key)
+        if found is None:
+            found = self._known.passes[key] = self._read(begin, end, leaves)
+        return Pass(found.segments, [begin + start for start in found.starts])
+
+    def _read(self, begin: int, end: int, leaves: Iterable[int]) -> Pass:
+        """The segments between two nodes, which begin at 0."""
         cuts = self._cuts(begin, end)
         spans = list(zip(cuts, [*cuts[1:], end], strict=True))
         wanted = [self._awaited(*span) for span in spans]
@@ -120,7 +138,7 @@ class StageReader:
                 self._segment(*span, entry, ends)
                 for span, entry, ends in zip(spans, wanted, following, strict=True)
             ],
-            starts=cuts,
+            starts=[cut - begin for cut in cuts],
         )
 
     def exits(self, unit: int) -> list[int]:
@@ -164,8 +182,12 @@ class StageReader:
         ahead = self._ahead[self._dep_start[begin] : self._dep_start[end]]
         return self._widths[begin:end].tobytes() + ahead.tobytes()
 
+    def _content(self, begin: int, end: int) -> bytes:
+        """Kinds, items and relative dependencies of the nodes of a range."""
+        return self._what[:, begin:end].tobytes() + self._dependencies(begin, end)
+
     def _segment(self, begin: int, end: int, entry: Iterable[int], ends: Iterable[int]) -> Segment:
-        content = self._what[:, begin:end].tobytes() + self._dependencies(begin, end)
+        content = self._content(begin, end)
         entry, ends = frozenset(entry), frozenset(ends)
         near = tuple(tuple(sorted(node - begin for node in nodes)) for nodes in (entry, ends))
         key = (content, near[0], near[1])
@@ -196,8 +218,8 @@ class StageReader:
 def last_compute(reader: StageReader, unit: int) -> int:
     """Position of the last compute node of *unit*."""
     begin, end = reader.unit_start[unit], reader.unit_start[unit + 1]
-    chosen = np.flatnonzero(np.array(reader.kind[begin:end]) == NodeKind.COMPUTE)
-    return begin + int(chosen[-1])
+    nodes = reversed(range(begin, end))
+    return next(node for node in nodes if reader.kind[node] == NodeKind.COMPUTE)
 
 
 def after_entry(segment: Segment) -> Segment:

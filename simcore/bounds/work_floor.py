@@ -9,6 +9,7 @@ that compute weight gradients apart have no floor, as their stages end otherwise
 """
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from simcore.config import Run
 from simcore.engines.stages.times import operator_times_ns
 from simcore.errors import InfeasibleError
 from simcore.machine import Npu
+from simcore.memo import Memo
 from simcore.terms import NodeKind
 from simcore.workload import ParallelPlan, Updates, Workload, build_graph, microbatches
 from simcore.workload.rules import check_splits
@@ -32,16 +34,22 @@ T = TypeVar("T")
 NOT_WORK = ("plan.overlap_gradients", "plan.bucket", "plan.bucket_bytes")
 """Paths that say when gradients are sent: no operator and no rule of plans depends on them."""
 
-_Key = tuple[tuple[object, ...], int, int, str]
+_Key = tuple[object, ...]
 
 
 @dataclass(slots=True, eq=False)
 class WorkFloor:
-    """Floors of plans; what plans with equal operators have in common is worked out once."""
+    """Floors of plans; what plans with equal operators have in common is worked out once.
 
+    Attributes:
+        memo: What is known of the programs of plans.
+    """
+
+    memo: Memo = field(default_factory=Memo)
     _npus: list[Npu] = field(default_factory=list)
     _workloads: list[Workload] = field(default_factory=list)
-    _known: dict[_Key, Floats] = field(default_factory=dict)
+    _layers: dict[_Key, Floats] = field(default_factory=dict)
+    _stages: dict[_Key, tuple[Floats, Floats]] = field(default_factory=dict)
 
     def time_ns(self, run: Run) -> float:
         """Lower bound of the iteration time of *run*.
@@ -51,28 +59,35 @@ class WorkFloor:
         """
         workload, plan = run.workload, run.plan
         check_splits(workload, plan)
-        passes_ns = self._passes_ns(run)
-        each_ns = microbatches(workload, plan) * passes_ns.sum(axis=(0, 1))
+        batch_ns, first_ns = self._stages_ns(run)
+        each_ns = microbatches(workload, plan) * batch_ns
         if not workload.fills_pipeline:
-            first_ns = passes_ns[0, 0] + passes_ns[1].min(axis=0)
-            each_ns[1:] += first_ns[:-1].cumsum()
+            each_ns += first_ns
         slots = run.system.profile.compute_slots
         return float(each_ns.max() / (slots * workload.gained_tokens))
 
-    def _passes_ns(self, run: Run) -> Floats:
-        """(2, chunks, stages) times of a micro-batch's forward and backward passes."""
-        npu, kept = run.platform.npu, vars(run.plan).items()
-        key = (
-            tuple(value for name, value in kept if name not in _ONE_STAGE and name != "dp"),
+    def _stages_ns(self, run: Run) -> tuple[Floats, Floats]:
+        """Times of a micro-batch on each stage, and of the first one on the stages before."""
+        layers = (
+            _of_a_layer(run.plan),
             _number(run.workload, self._workloads),
-            _number(npu, self._npus),
+            _number(run.platform.npu, self._npus),
             run.compute,
         )
-        if key not in self._known:
-            plan, workload = _on_one_stage(run.plan, run.workload)
-            self._known[key] = _until_layer_ns(plan, workload, npu, run.compute)
+        key = layers, run.plan.pp, run.plan.interleave, run.plan.chunk_layers
+        if key not in self._stages:
+            passes_ns = self._passes_ns(run, layers)
+            first_ns = passes_ns[0, 0] + passes_ns[1].min(axis=0)
+            before_ns = np.concatenate([np.zeros(1), first_ns[:-1].cumsum()])
+            self._stages[key] = passes_ns.sum(axis=(0, 1)), before_ns
+        return self._stages[key]
+
+    def _passes_ns(self, run: Run, layers: _Key) -> Floats:
+        """(2, chunks, stages) times of a micro-batch's forward and backward passes."""
+        if layers not in self._layers:
+            self._layers[layers] = _until_layer_ns(run, self.memo)
         ends = [span.stop for span in chunk_spans(run.workload, run.plan)]
-        until_ns = self._known[key][:, [0, *ends]]
+        until_ns = self._layers[layers][:, [0, *ends]]
         return np.diff(until_ns).reshape(2, run.plan.interleave, run.plan.pp)
 
 
@@ -84,6 +99,11 @@ _ONE_STAGE: dict[str, object] = {
 }  # fmt: skip
 """Values of a plan of one stage in place of fields that no operator of a layer depends on."""
 
+_of_a_layer = attrgetter(
+    *(name for name in ParallelPlan.model_fields if name not in _ONE_STAGE and name != "dp")
+)
+"""All else of a plan."""
+
 
 def _on_one_stage(plan: ParallelPlan, workload: Workload) -> tuple[ParallelPlan, Workload]:
     alone = plan.model_copy(update={**_ONE_STAGE, "dp": plan.ep})
@@ -92,21 +112,22 @@ def _on_one_stage(plan: ParallelPlan, workload: Workload) -> tuple[ParallelPlan,
 
 def _number(one: T, known: list[T]) -> int:
     """Position of *one* in *known*, which it joins."""
-    try:
-        return known.index(one)
-    except ValueError:
+    if one not in known:
         known.append(one)
-        return len(known) - 1
+    at = known.index(one)
+    known[at] = one  # the next one is mostly this very object, which is told at once
+    return at
 
 
-def _until_layer_ns(plan: ParallelPlan, workload: Workload, npu: Npu, compute: str) -> Floats:
+def _until_layer_ns(run: Run, memo: Memo) -> Floats:
     """(2, layers + 1) times of the forward and of the backward pass through the first layers."""
+    plan, workload = _on_one_stage(run.plan, run.workload)
     until_ns = np.zeros((2, workload.model.layers + 1))
     try:
-        graph = build_graph(workload, plan)
+        graph = build_graph(workload, plan, memo)
     except InfeasibleError:
         return until_ns
-    model = COMPUTE_MODELS[compute]()
+    model, npu = COMPUTE_MODELS[run.compute](), run.platform.npu
     operator_ns = np.asarray(operator_times_ns(graph.operators, npu, workload.precision, model))
     stage = graph.stages[0]
     for unit in range(stage.unit_start.size - 1):  # one forward, one backward

@@ -147,6 +147,16 @@ class Filling:
                 if isinstance(built, TrainingWorkload):
                     built.model.add_up()
 
+    def part(self, key: str, values: Iterable[object]) -> Part | None:
+        """The table *key* of the run with *values*, without the others; None as in ``run``.
+
+        Raises:
+            ConfigError: A value breaks a rule of the table.
+        """
+        plain = _plain(values)
+        own = next((part for part in self.parts if part.key == key), None)
+        return None if plain is None or own is None else own.object(plain)
+
     def run(self, values: Iterable[object]) -> Run | None:
         """The run with *values*, in the order of the paths; None if one is no plain value.
 

@@ -15,6 +15,7 @@ from simcore.errors import ConfigError
 from simcore.files.resources import named_file
 from simcore.files.yaml_file import read_yaml
 from simcore.machine import load_npu
+from simcore.machine.system import System
 
 _SHAPES_KEPT = 64
 """Sets of paths, of which a study has one per number of network dimensions or so."""
@@ -82,6 +83,18 @@ class RunTemplate:
         except ConfigError:
             run = None  # the whole file tells which of its mistakes is the first
         return run or self._checked_whole(values)
+
+    def system_with_values(self, values: Mapping[str, object]) -> System:
+        """``with_values(values).system``, sooner: no rule of a run is about it and another table.
+
+        Raises:
+            ConfigError: As ``with_values``.
+        """
+        with suppress(ConfigError):
+            system = self._filling(tuple(values)).part("system", values.values())
+            if isinstance(system, System):
+                return system
+        return self.with_values(values).system
 
     def _checked_whole(self, values: Mapping[str, object]) -> Run:
         """Run with every table of the file checked again."""

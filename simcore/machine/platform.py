@@ -116,6 +116,14 @@ class Platform(Schema):
         """This platform with *times* the bandwidth in dimension *at*, or in all of its network."""
         return self.model_copy(update={"dimensions": faster(self.dimensions, at, times)})
 
+    def with_share(self, share: float) -> Self:
+        """This platform with that *share* of each link's bandwidth."""
+        platform = self
+        for at, dimension in enumerate(self.dimensions):
+            if share != 1.0 and dimension.level == 0:  # the levels of a network have its links
+                platform = platform.with_bandwidth(at, share)
+        return platform
+
     @property
     def npus(self) -> int:
         """NPUs of the whole machine."""

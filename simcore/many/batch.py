@@ -93,6 +93,7 @@ class Tables:
         template, choices: As for ``Parts``.
         memo: What other runs have found, and what these add.
         margin: Part of the memory that designs have to leave; None: memory is not checked.
+        share: Part of every link's bandwidth that can be used.
     """
 
     def __init__(
@@ -101,10 +102,11 @@ class Tables:
         choices: Mapping[str, Sequence[Any]],
         memo: Memo,
         margin: float | None,
+        share: float = 1.0,
     ) -> None:
         self.memo, self._margin = memo, margin
         self._checks = RunChecks(self.memo)
-        self._parts = Parts(template, choices)
+        self._parts = Parts(template, choices, share)
         self._machines = Machines(self._parts.count)
         self._plans: dict[int, PlanRow] = {}
         self._stand_ins: StandIns = {}

@@ -111,9 +111,12 @@ class Parts:
     Args:
         template: The run file.
         choices: By path, the values that designs choose from.
+        share: Part of every link's bandwidth that can be used.
     """
 
-    def __init__(self, template: RunTemplate, choices: Mapping[str, Sequence[Any]]) -> None:
+    def __init__(
+        self, template: RunTemplate, choices: Mapping[str, Sequence[Any]], share: float = 1.0
+    ) -> None:
         self.work: Numbered[Work] = Numbered()
         self.accelerators: Listed[Accelerator] = Listed()
         self.systems: Numbered[System] = Numbered()
@@ -132,9 +135,15 @@ class Parts:
             lambda run: self.accelerators.number((run.platform.npu, run.compute, run.backend)),
             "stack", "workload", "platform.npu", "compute", "backend",
         )  # fmt: skip
-        self._system = part(lambda run: self.systems.number(run.system), "system")
+        self._system = _Columns(
+            template=template,
+            choices=listed,
+            roots=("system",),
+            build=self.systems.number,
+            read=template.system_with_values,
+        )
         self._dimensions = [
-            part(_dimension_of(self.dimensions, d), f"platform.dimensions[{d}]")
+            part(_dimension_of(self.dimensions, d, share), f"platform.dimensions[{d}]")
             for d in range(count)
         ]
 
@@ -158,8 +167,8 @@ class Parts:
         )
 
 
-def _dimension_of(known: Numbered[Dimension], d: int) -> Callable[[Run], int]:
-    return lambda run: known.number(run.platform.dimensions[d])
+def _dimension_of(known: Numbered[Dimension], d: int, share: float) -> Callable[[Run], int]:
+    return lambda run: known.number(run.platform.with_share(share).dimensions[d])
 
 
 def _count(template: RunTemplate, choices: Mapping[str, tuple[Any, ...]]) -> int:

@@ -1,6 +1,8 @@
 """simulate_many(): thousands of designs, as columns."""
 
-from collections.abc import Mapping, Sequence
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +28,18 @@ BLOCK = 4096
 """Designs whose times are in memory at once."""
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Pause the search for circles of objects: plans are many objects, and form none."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 class ManySimulator:
     """Simulates the designs of one run file, thousands at a time.
 
@@ -37,6 +51,7 @@ class ManySimulator:
         memory: Refuse designs that need more memory than there is.
         margin: Part of the memory that such a design has to leave.
         simulator: Simulates designs by themselves; what it keeps is of use here too.
+        share: Part of every link's bandwidth that can be used.
     """
 
     def __init__(
@@ -47,12 +62,16 @@ class ManySimulator:
         memory: bool = False,
         margin: float = 0.0,
         simulator: Simulator | None = None,
+        share: float = 1.0,
     ) -> None:
+        self._share = share
         self._template, self._choices = template, dict(choices)
         self._memory, self._margin = memory, margin
         self._simulator = simulator or Simulator()
         memo = self._simulator.memo
-        self._tables = Tables(template, choices, memo, margin=margin if memory else None)
+        self._tables = Tables(
+            template, choices, memo, margin=margin if memory else None, share=share
+        )
 
     @property
     def joins(self) -> bool:
@@ -67,11 +86,14 @@ class ManySimulator:
         """
         designs = len(next(iter(codes.values()))) if codes else 1
         found = _Columns(designs)
-        order = self._tables.order(codes, designs)
+        with _no_collection():
+            order = self._tables.order(codes, designs)
         for begin in range(0, designs, BLOCK):
             rows = order[begin : begin + BLOCK]
             block = {path: column[rows] for path, column in codes.items()}
-            found.put(rows, self._tables.simulate(block, rows.size))
+            with _no_collection():
+                batch = self._tables.simulate(block, rows.size)
+            found.put(rows, batch)
         for row in np.flatnonzero(found.is_open).tolist():
             self._alone(found, codes, row)
         return found.simulations(lambda row: self._result(codes, row))
@@ -80,6 +102,8 @@ class ManySimulator:
         chosen = {path: int(column[row]) for path, column in codes.items()}
         values = {path: self._choices[path][at] for path, at in chosen.items() if at >= 0}
         run = self._template.with_values(values)
+        if self._share != 1.0:
+            run = run.model_copy(update={"platform": run.platform.with_share(self._share)})
         return self._simulator.simulate(run, memory=self._memory, margin=self._margin)
 
     def _alone(self, found: "_Columns", codes: Codes, row: int) -> None:

@@ -248,19 +248,6 @@ def test_a_space_without_a_feasible_design_is_told_as_such(objective: str) -> No
     assert gap_lines(summary) == ["no design of the space is feasible"]
 
 
-def test_scenarios_have_a_gap_once_all_designs_are_known() -> None:
-    data = {
-        **FEW,
-        "scenarios": [{"name": "all"}, {"name": "busy", "bandwidth": "50%"}],
-        "aggregate": "worst",
-    }
-    summary = searched(data, sampler="design", trials=DESIGNS, gap=0).summary
-    assert summary["gap_closed"]
-    assert summary["lower_bounds"] == summary["best"]
-    with pytest.raises(ConfigError, match="scenarios"):
-        searched(data, sampler="design", trials=DESIGNS - 1, gap=0)
-
-
 def test_a_gap_that_cannot_be_proven_is_refused() -> None:
     with pytest.raises(ConfigError, match="time and cost"):
         searched({**STUDY, "objectives": {"mfu": "maximise"}}, gap=0.01)

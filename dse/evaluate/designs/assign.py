@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from dse.evaluate.base import EvaluatorInput
 from dse.space import Design, Parameter, Value, file_value, slot_of
-from simcore import DEFAULT_BACKEND, Platform
+from simcore import DEFAULT_BACKEND
 
 NETWORK = "platform.dimensions["
 """Start of the paths that lead into the network's list of dimensions."""
@@ -166,13 +166,3 @@ def backends_of(what: EvaluatorInput) -> frozenset[str]:
         knob for knob in what.parameters.values() if "backend" in (knob.targets or (knob.name,))
     ]
     return frozenset(found.union(str(choice) for knob in knobs for choice in knob.choices))
-
-
-def usable(platform: Platform, share: float) -> Platform:
-    """*platform* with the bandwidths that can be used: that *share* of each link's."""
-    if share == 1.0:
-        return platform
-    for at, dimension in enumerate(platform.dimensions):
-        if dimension.level == 0:  # the levels of a network have its links in common
-            platform = platform.with_bandwidth(at, share)
-    return platform

@@ -34,6 +34,7 @@ class TogetherDesigns:
         parameters: Mapping[str, Parameter],
         simulator: Simulator,
         margin: float | None,
+        share: float = 1.0,
     ) -> None:
         """Prepare the tables.
 
@@ -42,6 +43,7 @@ class TogetherDesigns:
             parameters: The knobs.
             simulator: Simulates designs by themselves.
             margin: Part of the memory that designs have to leave; None: they may need more.
+            share: Part of every link's bandwidth that can be used.
         """
         self._runs = runs
         self._tables: dict[int, _Table] = {}
@@ -55,6 +57,7 @@ class TogetherDesigns:
                 memory=margin is not None,
                 margin=margin or 0.0,
                 simulator=simulator,
+                share=share,
             )
             if many.joins:
                 self._tables[id(template)] = _Table.of(many, choices)

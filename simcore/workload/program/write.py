@@ -103,13 +103,21 @@ class TrainingProgram:
         return self.table.collectives
 
 
-def write_program(workload: Workload, plan: ParallelPlan) -> TrainingProgram:
+def write_program(
+    workload: Workload, plan: ParallelPlan, memo: Memo | None = None
+) -> TrainingProgram:
     """The program of one training iteration.
+
+    Args:
+        workload: The model and its batch.
+        plan: How it is spread.
+        memo: What is known of other plans; None: nothing.
 
     Raises:
         InfeasibleError: The plan does not fit the workload.
     """
-    return ProgramWriter(workload, plan, Memo()).program(microbatches(workload, plan))
+    writer = ProgramWriter(workload, plan, Memo() if memo is None else memo)
+    return writer.program(microbatches(workload, plan))
 
 
 class ProgramWriter:
@@ -261,13 +269,13 @@ class _StageWriter:
         )
 
 
-def build_graph(workload: Workload, plan: ParallelPlan) -> TrainingGraph:
-    """The graph of one training iteration.
+def build_graph(workload: Workload, plan: ParallelPlan, memo: Memo | None = None) -> TrainingGraph:
+    """The graph of one training iteration; arguments as for ``write_program``.
 
     Raises:
         InfeasibleError: The plan does not fit the workload.
     """
-    return expand_program(write_program(workload, plan))
+    return expand_program(write_program(workload, plan, memo))
 
 
 def expand_program(program: TrainingProgram) -> TrainingGraph:
