@@ -18,6 +18,7 @@ from simcore.machine.graph_dimensions import (
 )
 from simcore.machine.native import is_native, with_native_links
 from simcore.machine.npu import Npu
+from simcore.machine.tiers import Tier, TierName
 from simcore.schema import Schema
 
 
@@ -33,6 +34,7 @@ class Platform(Schema):
             bandwidth and latency of one may be ``native``: those of the accelerator; and one may
             be a ``network``, whose levels then stand in its place.
         network: The whole network as a graph, in a file in the place of ``dimensions``.
+        tiers: Memory outside the accelerators, by name, in which a plan may put data.
         source: Where the network's values come from.
     """
 
@@ -40,6 +42,7 @@ class Platform(Schema):
     npu: Npu
     dimensions: tuple[Dimension, ...] = Field(min_length=1, max_length=8)
     network: NetworkFile | None = None
+    tiers: dict[TierName, Tier] = Field(default_factory=dict)
     source: str = ""
 
     @model_validator(mode="before")
@@ -87,6 +90,18 @@ class Platform(Schema):
     def with_bandwidth(self, at: int, times: float) -> Self:
         """This platform with *times* the bandwidth in dimension *at*, or in all of its network."""
         return self.model_copy(update={"dimensions": faster(self.dimensions, at, times)})
+
+    def tier(self, name: str) -> Tier:
+        """The tier *name*.
+
+        Raises:
+            ConfigError: There is none; lists those that there are.
+        """
+        if name not in self.tiers:
+            known = ", ".join(self.tiers) or "none"
+            rule = f"must name npu or one of platform.tiers, which are: {known}"
+            raise ConfigError("plan.offload", rule, got=name)
+        return self.tiers[name]
 
     @property
     def npus(self) -> int:

@@ -11,6 +11,7 @@ from dse.costs.bill.scale_out import (
     npus_per_rack,
     wire,
 )
+from dse.costs.memory_tiers import tier_lines
 from dse.costs.prices import PriceBook
 from simcore import (
     BillLine,
@@ -58,6 +59,7 @@ class Biller:
         lines = [
             *self._accelerators(platform, server),
             *scale_up,
+            *tier_lines(platform, self._parts),
             *(one for fabric in wired for one in fabric.lines),
         ]
         lines += self._beside(lines)
