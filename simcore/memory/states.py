@@ -144,7 +144,7 @@ def optimizer_bytes(
 
 
 def _streamed(plan: ParallelPlan, counts: StageParameters, size_bytes: int) -> int:
-    """What is in the NPU of state that streams through it: two groups, or none."""
+    """State in the NPU of all that streams through it: two groups, or none."""
     if plan.offload.in_tier:
         return 0
     owned = max(_owned(plan, counts), 1)

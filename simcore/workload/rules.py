@@ -150,6 +150,13 @@ def offload_rules(workload: Workload, plan: ParallelPlan) -> Iterator[Rule]:
         "offload_needs_one_net",
         "offload goes with one net without spread tables",
     )
+    yield from _placing_rules(plan)
+    yield from _tier_rules(plan)
+
+
+def _placing_rules(plan: ParallelPlan) -> Iterator[Rule]:
+    """Conditions of the plan under which each part may lie in a tier."""
+    offload, places = plan.offload, plan.offload.places
     yield (
         "weights" not in places or plan.zero_stage in (0, 3) or plan.shard_npus == 1,
         "offloaded_weights_are_whole_or_shards",
@@ -161,7 +168,17 @@ def offload_rules(workload: Workload, plan: ParallelPlan) -> Iterator[Rule]:
         "offloaded gradients need zero_stage 2 or 3 with scatter_each, or reduce: tier",
     )
     yield (
-        not offload.in_tier or (offload.gradients == offload.optimizer in places.values()),
+        "activations" not in places or plan.recompute_every == 1,
+        "offloaded_activations_are_of_each_layer",
+        "offloaded activations need recompute_every 1",
+    )
+
+
+def _tier_rules(plan: ParallelPlan) -> Iterator[Rule]:
+    """Conditions of work that is done in a tier."""
+    offload = plan.offload
+    yield (
+        not offload.in_tier or (offload.gradients == offload.optimizer != OWN),
         "tier_updates_what_it_holds",
         "update: tier needs optimizer and gradients in one tier",
     )
@@ -179,11 +196,6 @@ def offload_rules(workload: Workload, plan: ParallelPlan) -> Iterator[Rule]:
         not offload.merges or plan.zero_stage == 0,
         "tier_sums_whole_gradients",
         f"reduce: tier needs zero_stage 0, not {plan.zero_stage}",
-    )
-    yield (
-        "activations" not in places or plan.recompute_every == 1,
-        "offloaded_activations_are_of_each_layer",
-        "offloaded activations need recompute_every 1",
     )
 
 

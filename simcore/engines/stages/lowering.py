@@ -95,23 +95,7 @@ def lower(
         collective_times: Of each collective; None where its members are at several stages.
         transfer_ns: (T,) int64, time of each transfer into or out of a tier of memory.
     """
-    phases = list(dict.fromkeys(str(operator.phase) for operator in graph.operators))
-    axes = list(dict.fromkeys([*(str(c.axis) for c in graph.collectives), "pp"]))
-    tiers = list(dict.fromkeys(transfer.category for transfer in graph.transfers))
-    categories = (*phases, *axes, *tiers)
-    ports = ports_of(graph.transfers)
-    tables = _Tables(
-        operator_ns=operator_ns,
-        operator_category=_indices([str(o.phase) for o in graph.operators], categories),
-        collective_ns=np.array([t.duration_ns if t else 0 for t in collective_times], np.int64),
-        last_step_ns=np.array([t.last_step_ns if t else 0 for t in collective_times], np.int64),
-        collective_category=_indices([str(c.axis) for c in graph.collectives], categories),
-        is_shared=np.array([time is None for time in collective_times], np.bool_),
-        p2p_category=categories.index("pp"),
-        transfer_ns=transfer_ns,
-        transfer_category=_indices([t.category for t in graph.transfers], categories),
-        port=np.array([ports[transfer.port] for transfer in graph.transfers], np.int64),
-    )
+    tables = _tables(graph, operator_ns, collective_times, transfer_ns)
     sizes = [stage.nodes for stage in graph.stages]
     stage_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     node = np.zeros((int(stage_start[-1]), f.NODE_FIELDS), np.int64)
@@ -129,7 +113,11 @@ def lower(
     for number, collective in enumerate(shared):
         node[list(collective.nodes), n.MATE] = number
     return Lowered(
-        node=node, child=child, stage_start=stage_start, categories=categories, shared=shared
+        node=node,
+        child=child,
+        stage_start=stage_start,
+        categories=tables.categories,
+        shared=shared,
     )
 
 
@@ -137,6 +125,7 @@ def lower(
 class _Tables:
     """Per operator, collective and transfer, what its nodes get."""
 
+    categories: tuple[str, ...]
     operator_ns: Ints
     operator_category: NDArray[np.int32]
     collective_ns: Ints
@@ -147,6 +136,32 @@ class _Tables:
     transfer_ns: Ints
     transfer_category: NDArray[np.int32]
     port: Ints
+
+
+def _tables(
+    graph: TrainingGraph,
+    operator_ns: Ints,
+    collective_times: Sequence[CollectiveTime | None],
+    transfer_ns: Ints,
+) -> _Tables:
+    phases = list(dict.fromkeys(str(operator.phase) for operator in graph.operators))
+    axes = list(dict.fromkeys([*(str(c.axis) for c in graph.collectives), "pp"]))
+    tiers = list(dict.fromkeys(transfer.category for transfer in graph.transfers))
+    categories = (*phases, *axes, *tiers)
+    ports = ports_of(graph.transfers)
+    return _Tables(
+        categories=categories,
+        operator_ns=operator_ns,
+        operator_category=_indices([str(o.phase) for o in graph.operators], categories),
+        collective_ns=np.array([t.duration_ns if t else 0 for t in collective_times], np.int64),
+        last_step_ns=np.array([t.last_step_ns if t else 0 for t in collective_times], np.int64),
+        collective_category=_indices([str(c.axis) for c in graph.collectives], categories),
+        is_shared=np.array([time is None for time in collective_times], np.bool_),
+        p2p_category=categories.index("pp"),
+        transfer_ns=transfer_ns,
+        transfer_category=_indices([t.category for t in graph.transfers], categories),
+        port=np.array([ports[transfer.port] for transfer in graph.transfers], np.int64),
+    )
 
 
 def _indices(names: list[str], categories: tuple[str, ...]) -> NDArray[np.int32]:
