@@ -2,20 +2,30 @@
 
 from dataclasses import dataclass
 from math import ceil
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from simcore.bounds.work_floor import WorkFloor
 from simcore.checks import RunChecks
 from simcore.config import Run
 from simcore.errors import ConfigError, InfeasibleError
+from simcore.formats.chakra.generate import write_iteration
 from simcore.machine import Dimension, Platform, load_npu
 from simcore.machine.system import System
 from simcore.machine.tiers import Tier, TierLevel
 from simcore.memory.footprint import footprint
 from simcore.result import IterationResult
-from simcore.simulation import Simulator, attribute_run
-from simcore.workload import Model, ParallelPlan, TrainingWorkload, load_workload
+from simcore.simulation import Simulator, attribute_run, timeline_run
+from simcore.workload import (
+    Model,
+    ParallelPlan,
+    TrainingWorkload,
+    build_graph,
+    load_workload,
+)
 from simcore.workload.kinds import InferenceWorkload
 from simcore.workload.offload import Offload
 
@@ -272,3 +282,14 @@ def test_what_a_machine_lacks_is_named() -> None:
         SIMULATOR.simulate(aware.model_copy(update={"backend": "congestion_aware"}))
     with pytest.raises(ConfigError, match="goes with no other"):
         Tier.build(kind="pool", memory_bytes=1.0, bandwidth_bytes_per_s=1.0, npus_per_node=2)
+
+
+def test_a_timeline_and_bounds_know_of_tiers_and_traces_refuse_them(tmp_path: Path) -> None:
+    run = run_of(plan_with(ALL, dp=2), {"host": tier()})
+    timeline = timeline_run(run)
+    assert "layer weights (host_load)" in timeline.trace()
+    floor_ns = WorkFloor().time_ns(run)
+    assert 0 < floor_ns <= SIMULATOR.simulate(run).iteration_time_s * 1e9
+    graph = build_graph(run.workload, run.plan)
+    with pytest.raises(ConfigError, match=r"plan\.offload: must be npu alone"):
+        write_iteration(graph, np.zeros(len(graph.operators), np.int64), tmp_path / "t", [0])
