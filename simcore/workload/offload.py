@@ -11,6 +11,10 @@ OWN = "npu"
 """In the memory of the NPU itself, in the place of a tier."""
 
 
+_PARTS = ("weights", "gradients", "optimizer", "activations", "cache")
+_ALL_OWN = (OWN,) * len(_PARTS)
+
+
 class Offload(Schema):
     """Tiers of ``platform.tiers`` in which the parts of a model lie; ``npu``: in its own memory.
 
@@ -50,9 +54,10 @@ class Offload(Schema):
     @property
     def places(self) -> dict[str, str]:
         """Tiers by what lies there; without what lies in the NPU."""
-        parts = ("weights", "gradients", "optimizer", "activations", "cache")
-        found = {part: str(getattr(self, part)) for part in parts}
-        return {part: tier for part, tier in found.items() if tier != OWN}
+        placed = (self.weights, self.gradients, self.optimizer, self.activations, self.cache)
+        if placed == _ALL_OWN:  # as most plans have it, of which many are asked
+            return {}
+        return {part: tier for part, tier in zip(_PARTS, placed, strict=True) if tier != OWN}
 
     @property
     def tiers(self) -> tuple[str, ...]:

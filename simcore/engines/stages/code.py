@@ -364,12 +364,12 @@ class PieceInterner:
         """Nodes, children and receives of all pieces; see ``write_rows``."""
         table = self._table
         node = table.node.copy()
-        moves = np.isin(node[0], (NodeKind.MEM_LOAD, NodeKind.MEM_STORE))
         node[0] = _KERNEL_KIND.take(node[0])
-        ports = ports_of(table.transfers)
-        port = np.array([ports[transfer.port] for transfer in table.transfers], np.int64)
-        node[0, moves] += port[node[1, moves]]
-        node[1, moves] += len(table.collectives)
+        if table.transfers:
+            ports, moves = ports_of(table.transfers), node[0] == n.TRANSFER
+            port = np.array([ports[transfer.port] for transfer in table.transfers], np.int64)
+            node[0, moves] += port[node[1, moves]]
+            node[1, moves] += len(table.collectives)
         part = np.empty((len(table.pieces), 5), np.int64)
         part[:, piece_rows.PART_LAST] = [piece.last_compute for piece in table.pieces]
         part[:, piece_rows.PART_EXIT] = [piece.exits[-1] for piece in table.pieces]

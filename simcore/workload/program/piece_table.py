@@ -71,9 +71,13 @@ class PieceTable:
         self.collectives = tuple([entry for entry in entries if isinstance(entry, CollectiveOp)])
         self.transfers = tuple([entry for entry in entries if isinstance(entry, TransferOp)])
         items = np.full(len(catalog) + 1, -1)  # the last one: that of messages, -1
-        for kind in (Operator, CollectiveOp, TransferOp):
-            own = [at for at, entry in zip(used, entries, strict=True) if isinstance(entry, kind)]
-            items[own] = np.arange(len(own))
+        joint = np.array([isinstance(entry, CollectiveOp) for entry in entries])
+        if self.transfers:
+            moves = np.array([isinstance(entry, TransferOp) for entry in entries])
+            order = np.where(joint, np.cumsum(joint), np.cumsum(~joint & ~moves))
+            items[used] = np.where(moves, np.cumsum(moves), order) - 1
+        else:
+            items[used] = np.where(joint, np.cumsum(joint), np.cumsum(~joint)) - 1
         self.node = np.array(
             [
                 [kind for section in number for kind in section.kind],
@@ -113,8 +117,9 @@ class PieceTable:
         column[computing] = item[computing]
         joint = kind == NodeKind.COLLECTIVE
         column[joint] = item[joint] + operators
-        moves = (kind == NodeKind.MEM_LOAD) | (kind == NodeKind.MEM_STORE)
-        column[moves] = item[moves] + moving
+        if self.transfers:
+            moves = (kind == NodeKind.MEM_LOAD) | (kind == NodeKind.MEM_STORE)
+            column[moves] = item[moves] + moving
         sections = self.section_nodes.size
         section = np.repeat(np.arange(sections), self.section_nodes)
         of_section = np.bincount(section * width + column, minlength=sections * width)

@@ -227,16 +227,15 @@ class UnitWriter:
     @property
     def _streams(self) -> bool:
         """Forward passes bring something in, or take it out."""
-        places = self.passes.means.plan.offload.places
-        return self.passes.means.plan.streams_weights or bool(
-            {"activations", "cache"} & set(places)
-        )
+        plan = self.passes.means.plan
+        return plan.streams_weights or plan.offload.activations != OWN or plan.offload.cache != OWN
 
     @property
     def _streams_back(self) -> bool:
         """Backward passes bring something in."""
         plan = self.passes.means.plan
-        return plan.gathers_again or not {"weights", "activations"}.isdisjoint(plan.offload.places)
+        offload = plan.offload
+        return plan.gathers_again or offload.weights != OWN or offload.activations != OWN
 
     def _gate(self, chain: tuple[int, ...], *, gated: bool) -> _Gates:
         """Gates of what is brought in, from the layers before in the unit.
