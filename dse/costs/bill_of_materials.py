@@ -47,7 +47,7 @@ class BillOfMaterialsPower(CostModel):
 
     def __init__(self, prices: PriceBook) -> None:
         super().__init__(prices)
-        self._biller = Biller(prices)
+        self._biller = Biller(prices, priced=False)
 
     def cost(self, platform: Platform) -> Cost:
         bill, power = self._biller.bill(platform), self.prices.power
