@@ -19,7 +19,7 @@ from simcore.terms import Precision
 from simcore.workload import Model, ParallelPlan, TrainingWorkload
 from simcore.workload.offload import Offload
 
-ROWS = list(csv.DictReader((Path(__file__).with_name("offload.csv")).open()))
+ROWS = list(csv.DictReader(Path(__file__).with_name("offload.csv").read_text().splitlines()))
 ANCHOR_TFLOPS, SEQUENCE, BATCH = 30.0, 1024, 512
 SIMULATOR = Simulator()
 V100 = load_npu("v100_32")
