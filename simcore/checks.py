@@ -37,6 +37,8 @@ class RunChecks:
         _check_models(run)
         workload, platform, plan = run.workload, run.platform, run.plan
         self.structure(workload, platform, plan)
+        for tier in plan.offload.tiers:
+            platform.tier(tier)
         demand = self._memo.of("demand", (workload, plan), lambda: Demand.of(workload, plan))
         demand.check_times(workload, platform, run.system)
         if memory:
@@ -81,7 +83,10 @@ class RunChecks:
         self, workload: Workload, platform: Platform, plan: ParallelPlan, margin: float = 0.0
     ) -> Footprint:
         """See ``check_memory``."""
-        return self.memory_on(workload, platform.npu, plan, margin)
+        needed = self.memory_on(workload, platform.npu, plan, margin)
+        for name in plan.offload.tiers:
+            _check_tier(name, platform, needed)
+        return needed
 
     def memory_on(
         self, workload: Workload, npu: Npu, plan: ParallelPlan, margin: float = 0.0
@@ -177,6 +182,18 @@ def _check_host(needed_bytes: int, npu: Npu) -> None:
             f"{format_memory(host.memory_bytes)} there per NPU"
         )
         raise InfeasibleError("fits_in_host_memory", reason)
+
+
+def _check_tier(name: str, platform: Platform, needed: Footprint) -> None:
+    tier, npus = platform.tier(name), platform.npus
+    sharers = tier.sharers(npus)
+    held_bytes = needed.tier_bytes(name, sharers, npus)
+    if held_bytes > tier.memory_bytes:
+        reason = (
+            f"{format_memory(held_bytes)} needed in tier {name} by the {sharers} NPUs at one port, "
+            f"{format_memory(tier.memory_bytes)} there"
+        )
+        raise InfeasibleError("fits_in_tier", reason)
 
 
 def _too_large(needed: Footprint, capacity_bytes: float, margin: float) -> InfeasibleError:

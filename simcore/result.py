@@ -29,7 +29,8 @@ class StageTimes:
 
     Attributes:
         compute_s: By phase: forward, recompute, backward, optimizer, ...
-        exposed_communication_s: By parallel axis.
+        exposed_communication_s: By parallel axis; and by port of a tier of memory, such as
+            ``host_load``, the time in which the NPU does nothing but move data through it.
         bubble_s: Neither: waiting for other stages.
         finish_s: When the stage's last node ended.
     """
@@ -73,6 +74,9 @@ class IterationResult:
         staleness: Iterations by which the weights that a pass uses lack updates.
         figures: What the time leads to beside the throughput, such as the prompts read per second.
         traffic: What the network tells beside times, by name: packets, pauses, marks, queues.
+        tier_bytes: By tier of memory and what it counts: ``host_load`` and ``host_store`` (and
+            ``host_update``) what one NPU moves through the port in the iteration, of the stage that
+            moves most; ``host_held`` what lies behind one port.
         notes: What the reader should know: algorithms that stood in for others, bounds in force.
 
     Raises:
@@ -103,6 +107,7 @@ class IterationResult:
     staleness: int = 0
     figures: Mapping[str, float] = field(default_factory=dict)
     traffic: Mapping[str, float] = field(default_factory=dict)
+    tier_bytes: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
@@ -210,6 +215,7 @@ class IterationResult:
         for dimension, share in enumerate(self.dimension_utilization):
             flat[f"utilization_dim{dimension}"] = share
         flat |= {f"traffic_{name}": value for name, value in self.traffic.items()}
+        flat |= {f"{name}_bytes": float(value) for name, value in self.tier_bytes.items()}
         return flat
 
 

@@ -266,6 +266,7 @@ def result_of(
         staleness=run.plan.updates.lag,
         figures=run.workload.figures(time_s),
         traffic=iteration.traffic,
+        tier_bytes={**iteration.moved_bytes, **needed.held_in_tiers(run.plan, platform)},
         notes=(*iteration.notes, *run.workload.notes(run.plan), *overloads(loads)),
     )
 

@@ -106,6 +106,12 @@ def _as_frozen(content: dict[str, Any]) -> dict[str, Any]:
     return {key: _told(value) for key, value in content.items() if key not in _NEW}
 
 
+def _all_here(offload: object) -> bool:
+    """True if a plan keeps everything in the NPUs."""
+    parts = ("weights", "gradients", "optimizer", "activations", "cache")
+    return isinstance(offload, dict) and all(offload.get(part) == "npu" for part in parts)
+
+
 def _told(value: Any) -> Any:
     """The same of what lies within: no measured kernels of accelerators, no formats of its own."""
     if isinstance(value, list):
@@ -115,6 +121,8 @@ def _told(value: Any) -> Any:
     gone = {"kernels"} if "peak_flop_per_s" in value else set[str]()
     gone |= {key for key in ("formats", "kept_format") if value.get(key, "") is None}
     gone |= {"moment_format"} if value.get("moment_format") == "fp32" else set()
+    gone |= {"tiers"} if value.get("tiers") == {} else set()
+    gone |= {"offload"} if _all_here(value.get("offload")) else set()
     return {key: _told(inner) for key, inner in value.items() if key not in gone}
 
 

@@ -2,14 +2,20 @@
 
 from dse.costs.base import Cost, CostModel
 from dse.costs.bill import Biller
+from dse.costs.memory_tiers import MEMORY_TIERS
 from dse.costs.prices import PriceBook
 from simcore import Platform
 
 GROUPS = ("accelerators", "scale_up", "scale_out", "spares", "halls")
 
 
+def _groups(platform: Platform) -> tuple[str, ...]:
+    """Groups of the lines of its bill."""
+    return (*GROUPS, MEMORY_TIERS) if platform.tiers else GROUPS
+
+
 class BillOfMaterials(CostModel):
-    """Accelerators, custom scale-up, cards, switches, modules, cables, racks, storage, spares, USD.
+    """Accelerators, memory, scale-up, cards, switches, cables, racks, storage, spares, USD.
 
     Every part has a low and a high price; see ``dse.costs.bill``.
     """
@@ -22,7 +28,7 @@ class BillOfMaterials(CostModel):
 
     def cost(self, platform: Platform) -> Cost:
         bill = self._biller.bill(platform)
-        groups = {name: bill.group(name) for name in GROUPS}
+        groups = {name: bill.group(name) for name in _groups(platform)}
         return Cost(
             unit="USD",
             parts={name: group.usd for name, group in groups.items()},
@@ -41,11 +47,12 @@ class BillOfMaterialsPower(CostModel):
 
     def __init__(self, prices: PriceBook) -> None:
         super().__init__(prices)
-        self._biller = Biller(prices)
+        self._biller = Biller(prices, priced=False)
 
     def cost(self, platform: Platform) -> Cost:
         bill, power = self._biller.bill(platform), self.prices.power
         servers = bill.group("accelerators").power_w * power.server_load
-        others = {name: bill.group(name).power_w for name in GROUPS if name != "accelerators"}
+        groups = [name for name in _groups(platform) if name != "accelerators"]
+        others = {name: bill.group(name).power_w for name in groups}
         building = (servers + sum(others.values())) * (power.pue - 1)
         return Cost(unit="W", parts={"servers": servers, **others, "building": building})

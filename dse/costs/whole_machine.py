@@ -2,12 +2,13 @@
 
 from dse.costs.base import Cost, CostModel
 from dse.costs.fabric import ScaleOutLink, sort_fabric
+from dse.costs.memory_tiers import MEMORY_TIERS, tier_lines
 from dse.costs.prices import ScaleOutPrice
-from simcore import Platform
+from simcore import Catalogue, Platform
 
 
 class WholeMachine(CostModel):
-    """Accelerators + scale-up beyond what their price includes + scale-out, USD.
+    """Accelerators + scale-up beyond what their price includes + scale-out + memory tiers, USD.
 
     Per NPU and GB/s, scale-up has a price by shape and scale-out one per switch tier;
     ``dse.costs.fabric`` says which dimension counts as what.
@@ -29,6 +30,9 @@ class WholeMachine(CostModel):
             "scale_up": npus * scale_up,
             "scale_out": npus * scale_out,
         }
+        if platform.tiers:
+            lines = tier_lines(platform, Catalogue(prices.parts))
+            parts[MEMORY_TIERS] = sum(line.usd for line in lines)
         return Cost(unit="USD", parts=parts)
 
 

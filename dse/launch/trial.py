@@ -6,6 +6,7 @@ from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.registry import EVALUATORS
 from dse.evaluate.services import DesignServices
 from dse.launch import TOOLS, Job
+from dse.launch.base import refuse
 from dse.launch.run_file import run_text
 from dse.results.result import StudyResult
 from dse.study.compile import Study
@@ -45,6 +46,8 @@ def trial_text(result: StudyResult, number: int, kind: str, *, pool: str | None 
         able = [name for name, one in TOOLS.items() if one.trains == run.workload.trains]
         verb = "trains" if run.workload.trains else "serves"
         raise ConfigError("--as", f"must be {', '.join([RUN, *able])}: the study {verb}", got=kind)
+    if run.plan.offload.tiers:
+        refuse("plan.offload", "must be npu alone for launch files", run.plan.offload.tiers)
     return tool.text(Job(run=run, title=title, pool=pool or ""))
 
 

@@ -116,7 +116,7 @@ def plan_terms(
 
 def _is_chain(workload: Workload, plan: ParallelPlan) -> bool:
     """True if the passes of a stage follow each other in the order that the terms know."""
-    if plan.interleave > 1 and plan.chunk_group != plan.pp:
+    if plan.offload.tiers or (plan.interleave > 1 and plan.chunk_group != plan.pp):
         return False
     return workload.trains and not SCHEDULES[plan.schedule].overlaps
 

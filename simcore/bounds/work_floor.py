@@ -23,6 +23,7 @@ from simcore.machine import Npu
 from simcore.memo import Memo
 from simcore.terms import NodeKind
 from simcore.workload import ParallelPlan, Updates, Workload, build_graph, microbatches
+from simcore.workload.offload import Offload
 from simcore.workload.rules import check_splits
 from simcore.workload.spans import chunk_spans
 
@@ -95,7 +96,7 @@ _ONE_STAGE: dict[str, object] = {
     "pp": 1, "interleave": 1, "interleave_group": None, "shard": None,
     "zero_stage": 0, "scatter_each": True,
     "chunk_layers": (), "overlap_gradients": False, "overlap_weights": False,
-    "bucket_bytes": None, "updates": Updates(),
+    "bucket_bytes": None, "updates": Updates(), "offload": Offload(),
 }  # fmt: skip
 """Values of a plan of one stage in place of fields that no operator of a layer depends on."""
 

@@ -38,6 +38,8 @@ def print_result(
     console.print(_time_table(result))
     console.print(_memory_table(run, result))
     console.print(_network_table(run, result))
+    if run.plan.offload.tiers:
+        console.print(_tier_table(run, result))
     if result.traffic:
         console.print(f"network: {_traffic(result)}")
     console.print(f"compute: {result.compute}, as {result.compute_reason}")
@@ -113,7 +115,7 @@ def _time_table(result: IterationResult) -> Table:
     table = Table("where the time goes", "mean over stages", "share", "slowest stage")
     rows = [(f"compute: {name}", name, "compute_s") for name in result.compute_by_phase_s()]
     rows += [
-        (f"exposed communication: {PARTS.get(name, name)}", name, "exposed_communication_s")
+        (_waiting(name, result), name, "exposed_communication_s")
         for name in result.exposed_by_axis_s()
     ]
     for label, name, field in rows:
@@ -126,6 +128,31 @@ def _time_table(result: IterationResult) -> Table:
         [s.bubble_s for s in result.stages],
         result.iteration_time_s,
     )
+    return table
+
+
+def _waiting(name: str, result: IterationResult) -> str:
+    """Label of time in which an NPU communicates, or moves data through a port of a tier."""
+    if name not in result.tier_bytes:
+        return f"exposed communication: {PARTS.get(name, name)}"
+    tier, _, way = name.rpartition("_")
+    return f"waiting for tier {tier}: {way}"
+
+
+def _tier_table(run: Run, result: IterationResult) -> Table:
+    """Tiers of memory that the plan uses: what lies there, what moves, and what waits for it."""
+    table = Table("tier", "holds", "at one port", "loaded", "stored", "updated there", "waited for")
+    waits, held = result.exposed_by_axis_s(), run.plan.offload.places
+    for tier in run.plan.offload.tiers:
+        moved = [result.tier_bytes.get(f"{tier}_{way}", 0.0) for way in ("load", "store", "update")]
+        waited = sum(waits.get(f"{tier}_{way}", 0.0) for way in ("load", "store", "update"))
+        table.add_row(
+            tier,
+            ", ".join(part for part, place in held.items() if place == tier),
+            format_memory(result.tier_bytes[f"{tier}_held"]),
+            *[format_quantity(size, "B") for size in moved],
+            format_quantity(waited, "s"),
+        )
     return table
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from simcore.engines.iteration import Iteration
-from simcore.workload.graph import PassPhase
+from simcore.workload.graph import Axis, PassPhase
 
 _PASSES = {
     "forward": "the forward pass",
@@ -21,6 +21,7 @@ class Cause(StrEnum):
     COMPUTE = "compute"
     COLLECTIVE = "collective"
     MESSAGE = "message"
+    TRANSFER = "transfer"
     WAIT = "wait"
     SERVICE = "service"
 
@@ -32,7 +33,8 @@ class Reason:
     Attributes:
         cause: Kind of the entry.
         name: Operator, kind of the collective, or part of a service; of other causes empty.
-        axis: Parallel axis of communication, else empty.
+        axis: Parallel axis of communication; of a transfer into or out of a tier of memory its
+            port, such as ``host_load``; else empty.
         phase: Pass of the iteration, empty where a message or a wait serves none.
         dimensions: Network dimensions that communication crosses.
     """
@@ -50,11 +52,17 @@ class Reason:
         over += f"{', '.join(most)} and {last}" if most else last
         parts = (
             name,
-            self.axis and f"of {self.axis}",
+            self.axis and (f"of {self.axis}" if self.cause is not Cause.TRANSFER else self._way),
             f"over {over}" if self.dimensions else "",
             self.phase and f"in {_PASSES.get(self.phase, self.phase)}",
         )
         return " ".join(filter(None, parts))
+
+    @property
+    def _way(self) -> str:
+        """The port of a transfer in words."""
+        tier, _, way = self.axis.rpartition("_")
+        return {"load": f"from tier {tier}", "store": f"to tier {tier}"}.get(way, f"in tier {tier}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,4 +110,6 @@ def _booked(name: str) -> Reason:
         return Reason(Cause.WAIT)
     if name in set(PassPhase):
         return Reason(Cause.COMPUTE, phase=name)
+    if name not in set(Axis):
+        return Reason(Cause.TRANSFER, name="transfer", axis=name)
     return Reason(Cause.COLLECTIVE, name="communication", axis=name)

@@ -18,8 +18,10 @@ from simcore.engines.stages.lowering import p2p_hop
 from simcore.engines.stages.times import place_groups
 from simcore.machine import Dimension
 from simcore.terms import CollectiveKind, NodeKind
+from simcore.workload.graph import ports_of
 
 _COMPUTE, _COLLECTIVE, _RECV = map(int, (NodeKind.COMPUTE, NodeKind.COLLECTIVE, NodeKind.RECV))
+_MOVES = (int(NodeKind.MEM_LOAD), int(NodeKind.MEM_STORE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +112,28 @@ class _Walk:
             columns = (sends, stage.peer_stage[sends], stage.tag[sends])
             for i, peer, tag in zip(*(column.tolist() for column in columns), strict=True):
                 self._sends[stage.stage, peer, tag] = first + i
+        self._ports = ports_of(nodes.graph.transfers)
         self._lanes = [self._lanes_of(stage.stage, nodes) for stage in stages]
         self._reasons: dict[tuple[int, ...], Reason] = {}
 
-    def _lanes_of(self, stage: int, nodes: NodeTimes) -> dict[bool, tuple[list[int], list[int]]]:
-        """Nodes of each slot of *stage* by their start, and these starts: True computes."""
+    def _lanes_of(self, stage: int, nodes: NodeTimes) -> dict[int, tuple[list[int], list[int]]]:
+        """Nodes of each slot of *stage* by their start, and these starts, by ``_lane``."""
         own, start = np.arange(self._first[stage], self._first[stage + 1]), nodes.execution.start_ns
-        kind, lanes = nodes.graph.stages[stage].kind, {}
-        for computes in (True, False):
-            other = (kind == NodeKind.COLLECTIVE) | (kind == NodeKind.SEND)
-            of_lane = own[kind == NodeKind.COMPUTE if computes else other]
+        of_node = np.array([self._lane(stage, at) for at in range(own.size)], np.int64)
+        lanes = {}
+        for lane in {0, 1, *of_node.tolist()}:
+            of_lane = own[of_node == lane]
             ordered = of_lane[np.argsort(start[of_lane], kind="stable")]
-            lanes[computes] = (ordered.tolist(), start[ordered].tolist())
+            lanes[lane] = (ordered.tolist(), start[ordered].tolist())
         return lanes
+
+    def _lane(self, stage: int, node: int) -> int:
+        """The lane of a node: 0 computes, 1 communicates, then each port; -1: it needs none."""
+        kind = self._kind[self._first[stage] + node]
+        if kind in _MOVES:
+            item = int(self._graph.stages[stage].item[node])
+            return 2 + self._ports[self._graph.transfers[item].port]
+        return -1 if kind == _RECV else int(kind != _COMPUTE)
 
     def stage(self, at: int) -> int:
         return bisect_right(self._first, at) - 1
@@ -153,7 +164,7 @@ class _Walk:
         found = [first + node for node in dep[dep_start[at - first] : dep_start[at - first + 1]]]
         kind = self._kind[at]
         if kind != _RECV:
-            order, starts = self._lanes[stage][kind == _COMPUTE]
+            order, starts = self._lanes[stage][self._lane(stage, at - first)]
             place = bisect_left(starts, self.start[at])
             found += order[max(place - 1, 0) : place]
         return found
@@ -165,7 +176,7 @@ class _Walk:
 
     def _reason(self, stage: int, node: int, kind: int) -> Reason:
         graph = self._graph.stages[stage]
-        of_item = kind in (_COMPUTE, _COLLECTIVE)
+        of_item = kind in (_COMPUTE, _COLLECTIVE, *_MOVES)
         key = (kind, int(graph.item[node])) if of_item else (stage, int(graph.peer_stage[node]), -1)
         if key not in self._reasons:
             self._reasons[key] = self._new_reason(stage, node, kind)
@@ -183,6 +194,9 @@ class _Walk:
             place = self._places.get(work.axis)
             used = tuple(place.involved) if place is not None else self._crossed(0, -1)
             return Reason(Cause.COLLECTIVE, name, str(work.axis), str(work.phase), used)
+        if kind in _MOVES:
+            moved = self._graph.transfers[item]
+            return Reason(Cause.TRANSFER, moved.name, moved.category, str(moved.phase))
         used = self._crossed(stage, int(graph.peer_stage[node]))
         return Reason(Cause.MESSAGE, axis="pp", dimensions=used)
 

@@ -36,11 +36,16 @@ def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTim
     """Run the programs of all NPUs; each stage is told by its NPU that ends last.
 
     Raises:
-        ConfigError: All NPUs together have too many nodes; says what to choose.
+        ConfigError: All NPUs together have too many nodes, or move data into tiers of memory; says
+            what to choose.
         SimulationError: The NPUs wait for each other for ever; names the nodes.
     """
     platform, operator_ns = machine.platform, times.operator_ns
-    lowered = lower(graph, platform.dimensions, operator_ns, times.collectives)
+    if graph.transfers:
+        rule = f"goes with backend {DEFAULT_BACKEND} and with groups that lie alike only"
+        used = ", ".join(sorted({transfer.tier for transfer in graph.transfers}))
+        raise ConfigError("plan.offload", rule, got=used)
+    lowered = lower(graph, platform.dimensions, operator_ns, times.collectives, times.transfer_ns)
     check_nodes(graph, lowered, times, machine)
     shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
     inputs = expand(graph, platform, machine.system, operator_ns, times.placements, shared)

@@ -25,6 +25,7 @@ from simcore.engines.stages.by_stages import run_by_stages
 from simcore.engines.stages.counts import NodeCounts, counts_of_graph
 from simcore.engines.stages.plan_code import plan_code
 from simcore.engines.stages.times import operator_times_ns
+from simcore.engines.stages.transfers import moved_bytes
 from simcore.errors import SimulationError
 from simcore.machine import Platform
 from simcore.machine.system import System
@@ -55,6 +56,8 @@ class Iteration:
         repeated: How many further periods of the steady state the iteration has than were run.
         nodes: When each node ran, where every node was executed one by one.
         traffic: What the network tells beside times, by name.
+        moved_bytes: By port of a tier of memory, such as ``host_load``, what one NPU moves through
+            it, of the stage that moves most.
     """
 
     categories: tuple[str, ...]
@@ -70,6 +73,7 @@ class Iteration:
     repeated: int = 0
     nodes: NodeTimes | None = None
     traffic: Mapping[str, float] = field(default_factory=dict)
+    moved_bytes: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         least = np.minimum.reduce
@@ -168,6 +172,7 @@ class IterationRunner:
             repeated=ran.repeated,
             nodes=ran.nodes,
             traffic=ran.account.figures,
+            moved_bytes=moved_bytes(program.transfers, counts.transfers),
         )
 
     def _goes_on_at_once(self, times: ProgramTimes) -> bool:

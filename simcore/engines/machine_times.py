@@ -14,6 +14,7 @@ from simcore.engines.events.input import Ints
 from simcore.engines.stages.counts import NodeCounts
 from simcore.engines.stages.time_limit import TimeLimit
 from simcore.engines.stages.times import MessageTimes, collective_times, place_groups
+from simcore.engines.stages.transfers import check_transfers, transfer_times_ns
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
@@ -37,6 +38,7 @@ class ProgramTimes:
         placements: Where the groups of each axis lie.
         operator_ns: (O,) int64.
         collectives: Of each; None where its members are at several stages.
+        transfer_ns: (T,) int64, of each transfer into or out of a tier of memory.
         messages: Between the stages.
         unlike: The topology on which groups of one axis lie differently; "": there is none.
     """
@@ -44,6 +46,7 @@ class ProgramTimes:
     placements: dict[Axis, Placement]
     operator_ns: Ints
     collectives: list[CollectiveTime | None]
+    transfer_ns: Ints
     messages: MessageTimes
     unlike: str
 
@@ -111,11 +114,14 @@ class MachineTimes:
         """
         self._limit.check(program, counts, operator_ns)
         dimensions = self.platform.dimensions
+        transfer_ns = transfer_times_ns(program.transfers, program.groups, self.platform)
+        check_transfers(program.transfers, counts.transfers, transfer_ns)
         placed = place_groups(program.groups, dimensions)
         return ProgramTimes(
             placements=placed,
             operator_ns=operator_ns,
             collectives=collective_times(program.collectives, program.plan, placed, self._timer),
+            transfer_ns=transfer_ns,
             messages=MessageTimes.of(program.plan, dimensions, counts.message_bytes),
             unlike=unlike_groups(dimensions, placed.values()),
         )

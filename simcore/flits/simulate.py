@@ -9,6 +9,7 @@ coming. Where packets take longer than ``UNSTABLE_CYCLES`` in the mean, there is
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcore.errors import SimulationError
 from simcore.flits.case import Case, targets_of
@@ -79,6 +80,10 @@ class Network:
         """(N,) flits that came to each node."""
         return self.memory.table(network.AT_NODE)[:, network.ARRIVED]
 
+    def carried(self) -> network.Ints:
+        """(R, P) flits that each output of each router has put onto its link."""
+        return self.memory.table(network.AT_LINK)[..., network.CARRIED]
+
     def total(self, which: int) -> int:
         """One of the sums over packets."""
         return int(self.memory.words[which])
@@ -88,6 +93,7 @@ class Network:
         sums = network.PACKETS, network.LATENCY, network.NETWORK_LATENCY, network.PASSED
         self.memory.words[[*sums, network.MEASURED_ON_WAY]] = 0
         self.memory.table(network.AT_PACKET)[:, network.MEASURED] = 0
+        self.carried()[:] = 0
         self.arrived()[:] = 0
 
 
@@ -108,6 +114,34 @@ def batch(case: Case, tables: Mapping[str, Sequence[int]], seed: int) -> Metrics
     means = _means(network_)
     del means["packet_latency"]  # packets of a batch are made when they are sent
     return {"batch_duration": float(network_.total(network.LAST_CYCLE) + 1), **means}
+
+
+def link_use(
+    case: Case, tables: Mapping[str, Sequence[int]], seed: int, rate: float
+) -> NDArray[np.float64]:
+    """(R, P) float64: flits per cycle on the link of each output, as ``batch`` or ``steady`` runs.
+
+    Args:
+        case: The network.
+        tables: Permutations by name.
+        seed: Of what is drawn.
+        rate: Offered, for a period after those that are left out; of a batch, which is followed to
+            its end, 0.
+
+    Raises:
+        ConfigError: The traffic is none that is known.
+    """
+    one = Network(case, tables, seed)
+    if case.batch:
+        one.run(0.0, _QUIET, (0, _NEVER), case.nodes * case.batch)
+    else:
+        one.offer(rate)
+        one.run(rate, max(case.warmup, 1) * case.period, (0, 0))
+        one.forget()
+    begin = 0 if case.batch else one.now
+    if not case.batch:
+        one.run(rate, case.period, (0, 0))
+    return np.asarray(one.carried() / max(one.now - begin, 1), np.float64)
 
 
 def _stuck(one: Network, cycles: int) -> Deadlock:

@@ -18,6 +18,7 @@ from simcore.machine.graph_dimensions import (
 )
 from simcore.machine.native import is_native, with_native_links
 from simcore.machine.npu import Npu
+from simcore.machine.tiers import Tier, TierName
 from simcore.schema import Schema
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Platform(Schema):
         network: The whole network as a graph, in a file in the place of ``dimensions``.
         npu_scale: Speeds of NPUs that compute slower than others, by number or range:
             ``3:0.8,8-15:0.5``. Every NPU is followed then; the accelerator's own speed is 1.
+        tiers: Memory outside the accelerators, by name, in which a plan may put data.
         source: Where the network's values come from.
     """
 
@@ -47,6 +49,7 @@ class Platform(Schema):
     dimensions: tuple[Dimension, ...] = Field(min_length=1, max_length=8)
     network: NetworkFile | None = None
     npu_scale: str = ""
+    tiers: dict[TierName, Tier] = Field(default_factory=dict)
     source: str = ""
 
     @model_validator(mode="before")
@@ -123,6 +126,18 @@ class Platform(Schema):
             if share != 1.0 and dimension.level == 0:  # the levels of a network have its links
                 platform = platform.with_bandwidth(at, share)
         return platform
+
+    def tier(self, name: str) -> Tier:
+        """The tier *name*.
+
+        Raises:
+            ConfigError: There is none; lists those that there are.
+        """
+        if name not in self.tiers:
+            known = ", ".join(self.tiers) or "none"
+            rule = f"must name npu or one of platform.tiers, which are: {known}"
+            raise ConfigError("plan.offload", rule, got=name)
+        return self.tiers[name]
 
     @property
     def npus(self) -> int:

@@ -36,7 +36,7 @@ KINDS = (
 AXES = tuple(Axis)
 """Axes by number."""
 
-ONE_BY_ONE = "this kind of workload or update is simulated one design at a time"
+ONE_BY_ONE = "this kind of workload, update or offload is simulated one design at a time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,7 +91,8 @@ class PlanRow:
             return cls(workload=workload, plan=plan, error=error)
         groups = [g for g in group_layouts(workload, plan).values() if g.axis is not Axis.EMBEDDING]
         updates = plan.updates
-        if isinstance(workload, InferenceWorkload) or updates.runs_beside or updates.every > 1:
+        apart = isinstance(workload, InferenceWorkload) or updates.runs_beside or plan.offload.tiers
+        if apart or updates.every > 1:
             return cls(workload=workload, plan=plan, groups=groups, apart=ONE_BY_ONE)
         try:
             demand = memo.of("demand", (workload, plan), lambda: Demand.of(workload, plan))

@@ -9,11 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
+from simcore.machine import Platform
 from simcore.memory import states
 from simcore.memory.activations import LayerActivations
+from simcore.memory.states import TierBytes
 from simcore.terms import LayerKind
 from simcore.workload.base import Workload, microbatches
 from simcore.workload.npu_share import NpuShare
+from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.rules import check_splits
@@ -80,10 +83,34 @@ class Footprint:
 
     Attributes:
         host_bytes: What each NPU keeps in the memory of the host.
+        outside: Of each stage, what one of its NPUs keeps in tiers of memory.
     """
 
     stages: tuple[StageFootprint, ...]
     host_bytes: int = 0
+    outside: tuple[tuple[TierBytes, ...], ...] = ()
+
+    def tier_bytes(self, tier: str, sharers: int, npus: int) -> float:
+        """Bytes behind one port of *tier*, which *sharers* NPUs of all *npus* share.
+
+        These are NPUs of the fullest stage, or of all stages alike where all share it.
+        """
+        if not self.outside:
+            return 0.0
+        of_stage = [
+            [(held.size_bytes, held.copies) for held in stage if held.tier == tier]
+            for stage in self.outside
+        ]
+        per_npu = [sum(size / min(copies, sharers) for size, copies in held) for held in of_stage]
+        return sharers * (sum(per_npu) / len(per_npu) if sharers == npus else max(per_npu))
+
+    def held_in_tiers(self, plan: ParallelPlan, platform: Platform) -> dict[str, float]:
+        """Bytes behind one port of each tier that *plan* uses, by names such as ``host_held``."""
+        npus, found = platform.npus, {}
+        for name in plan.offload.tiers:
+            sharers = platform.tier(name).sharers(npus)
+            found[f"{name}_held"] = self.tier_bytes(name, sharers, npus)
+        return found
 
     @property
     def fullest(self) -> StageFootprint:
@@ -128,7 +155,7 @@ def footprint(workload: Workload, plan: ParallelPlan) -> Footprint:
     kinds, spans = workload.model.layer_kinds, chunk_spans(workload, plan)
     sizes = _Sizes.of(workload, plan)
     known: dict[tuple[object, ...], _Shape] = {}
-    stages = []
+    stages, outside = [], []
     for stage in range(plan.pp):
         chunks = tuple(kinds[span.start : span.stop] for span in stage_spans(spans, plan, stage))
         key = (stage == 0, stage == plan.pp - 1, chunks)
@@ -137,6 +164,9 @@ def footprint(workload: Workload, plan: ParallelPlan) -> Footprint:
         shape, chunks_group = known[key], (plan.interleave, plan.chunk_group)
         held = schedule.held_units(stage, plan.pp, batches, *chunks_group)
         most = max(alive * shape.kept_bytes + late * shape.late_bytes for alive, late in held)
+        kept = -(-most // plan.interleave)
+        here = kept if shape.buffer_bytes is None else min(kept, shape.buffer_bytes)
+        outside.append((*shape.outside, *_moving(plan, kept, shape.cache_bytes)))
         stages.append(
             StageFootprint(
                 stage=stage,
@@ -144,9 +174,9 @@ def footprint(workload: Workload, plan: ParallelPlan) -> Footprint:
                 gradients_bytes=shape.gradients_bytes,
                 optimizer_bytes=shape.optimizer_bytes,
                 main_bytes=shape.main_bytes,
-                activations_bytes=-(-most // plan.interleave) + shape.working_bytes,
+                activations_bytes=here + shape.working_bytes,
                 logits_bytes=shape.logits_bytes,
-                cache_bytes=shape.cache_bytes,
+                cache_bytes=shape.cached_here_bytes,
                 block_bytes=shape.block_bytes,
                 kept_bytes=shape.kept_bytes,
                 late_bytes=shape.late_bytes,
@@ -156,7 +186,7 @@ def footprint(workload: Workload, plan: ParallelPlan) -> Footprint:
         others = footprint(*other).stages
         stages = [one.beside(two) for one, two in zip(stages, others, strict=True)]
     host_bytes = workload.table_memory(plan).host_bytes
-    return Footprint(stages=tuple(stages), host_bytes=host_bytes)
+    return Footprint(stages=tuple(stages), host_bytes=host_bytes, outside=tuple(outside))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +198,10 @@ class _Shape:
         late_bytes: Likewise with what is repeated in the backward pass.
         working_bytes: Of the layers that are computed again; without training, of the one at work.
         block_bytes: Of the block that keeps most of one micro-batch.
+        buffer_bytes: Activations in the NPU at most, where others are in a tier of memory; None:
+            all are here.
+        cached_here_bytes: Of the cache, what is in the NPU.
+        outside: Weights, gradients and optimizer state in tiers of memory.
     """
 
     weights_bytes: int
@@ -180,6 +214,9 @@ class _Shape:
     logits_bytes: int
     cache_bytes: int
     block_bytes: int
+    buffer_bytes: int | None
+    cached_here_bytes: int
+    outside: tuple[TierBytes, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,8 +260,29 @@ class _Sizes:
             working_bytes=largest if plan.recompute == "full" or not workload.trains else parts,
             logits_bytes=losses * _head_bytes(share.exit) if counts.has_head else 0,
             cache_bytes=workload.cache_bytes(plan, kinds),
+            buffer_bytes=self._buffer_bytes(kept),
+            cached_here_bytes=self._cached_here(kinds),
+            outside=states.outside(workload, plan, counts),
             block_bytes=max([max(layer.block_bytes) for layer in kept]),
         )
+
+    def _buffer_bytes(self, layers: Sequence[LayerActivations]) -> int | None:
+        """Bytes of the layer at work, of the one before and of those ahead; None: all stay here."""
+        plan = self.plan
+        if plan.offload.activations == OWN:
+            return None
+        redone = plan.recompute == "full" and plan.recompute_layers is None
+        sizes = [layer.input_bytes if redone else layer.whole_bytes for layer in layers]
+        return (2 + plan.prefetch) * max(sizes)
+
+    def _cached_here(self, kinds: Sequence[LayerKind]) -> int:
+        """Bytes of the caches of the layer at work and of those ahead; all without a tier."""
+        plan, workload = self.plan, self.workload
+        if plan.offload.cache == OWN:
+            return workload.cache_bytes(plan, kinds)
+        batches = microbatches(workload, plan)
+        largest = max(workload.cache_bytes(plan, (kind,)) for kind in set(kinds))
+        return -(-largest // batches) * min(1 + plan.prefetch, len(kinds))
 
     def _kept_bytes(self, chunk: Sequence[LayerKind]) -> int:
         """Bytes of one micro-batch that a chunk keeps."""
@@ -233,6 +291,16 @@ class _Sizes:
         whole = Counter(chunk[redone:])
         kept = sum(self.kept[kind].input_bytes for kind in inputs)
         return kept + sum(self.kept[kind].whole_bytes * n for kind, n in whole.items())
+
+
+def _moving(plan: ParallelPlan, kept_bytes: int, cache_bytes: int) -> list[TierBytes]:
+    """Activations and caches of one NPU that lie in tiers of memory."""
+    held = {"activations": kept_bytes, "cache": cache_bytes}
+    return [
+        TierBytes(tier=tier, what=what, size_bytes=held[what])
+        for what, tier in plan.offload.places.items()
+        if what in held
+    ]
 
 
 def _head_bytes(share: NpuShare) -> int:

@@ -3,9 +3,13 @@
 from simcore.memory.activations import AT_WORK, LayerActivations, kept_by_module
 from simcore.memory.footprint import Footprint
 from simcore.workload.base import Workload, microbatches
+from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.spans import chunk_spans, stage_spans
+
+BUFFERS = "work, and buffers of what is in a tier"
+"""Name of the activations in an NPU whose others are outside it."""
 
 
 def activations_by_module(
@@ -23,6 +27,8 @@ def activations_by_module(
         only while they are at work (or repeated) has a name of its own.
     """
     fullest, share = needed.fullest, workload.share(plan)
+    if plan.offload.activations != OWN:
+        return {BUFFERS: fullest.activations_bytes}
     kinds, spans = workload.model.layer_kinds, chunk_spans(workload, plan)
     chunks = [kinds[span.start : span.stop] for span in stage_spans(spans, plan, fullest.stage)]
     layers = {kind: LayerActivations.of(kind, plan, share) for chunk in chunks for kind in chunk}

@@ -9,15 +9,16 @@ with Megatron Core", arXiv:2603.07685 (moments below fp32).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import ceil
 
 from simcore.terms import LayerKind
 from simcore.workload.base import Workload
+from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.gradients import served
+from simcore.workload.program.offloaded_step import MAIN_BYTES
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
 
-_MAIN_BYTES = 4
-"""Size of a main copy: the fp32 weight that is updated, where weights are stored in less."""
 _OUTER_BYTES = 8
 """fp32 weights of the last average, and the momentum of their step."""
 
@@ -29,10 +30,12 @@ class GatheredParameters:
     Attributes:
         layer: Of the largest layer.
         neighbours: Of the layer at work and those gathered ahead, and of head or table.
+        end: Of head or table, whichever is larger.
     """
 
     layer: int
     neighbours: int
+    end: int
 
     @classmethod
     def of(
@@ -42,7 +45,7 @@ class GatheredParameters:
         counts: StageParameters,
         plan: ParallelPlan,
     ) -> "GatheredParameters":
-        if plan.zero_stage < 2:
+        if plan.zero_stage < 2 and not plan.offload.places:
             return _NOTHING
         of_kind = {kind: parameters.total for kind, parameters in layers.of_kind.items()}
         sizes = [of_kind[kind] for kind in kinds]
@@ -50,10 +53,56 @@ class GatheredParameters:
         together = min(1 + plan.prefetch, len(sizes))
         most = max([later - before for before, later in zip(sums, sums[together:], strict=False)])
         ends = max(counts.head + counts.final_norm, counts.table)
-        return cls(layer=max(sizes), neighbours=most + ends)
+        return cls(layer=max(sizes), neighbours=most + ends, end=ends)
 
 
-_NOTHING = GatheredParameters(layer=0, neighbours=0)
+_NOTHING = GatheredParameters(layer=0, neighbours=0, end=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierBytes:
+    """Bytes of one NPU in a tier of memory.
+
+    Attributes:
+        what: Weights, gradients, optimizer, activations or cache.
+        copies: NPUs whose data there is the same, so that it lies there once.
+    """
+
+    tier: str
+    what: str
+    size_bytes: int
+    copies: int = 1
+
+
+def outside(
+    workload: Workload, plan: ParallelPlan, counts: StageParameters
+) -> tuple[TierBytes, ...]:
+    """Weights, gradients and optimizer state of one NPU that lie in tiers of memory."""
+    places = plan.offload.places
+    copies = plan.gradient_replicas if plan.offload.merges else 1
+    shard = _shard(plan, counts)
+    held = {
+        "weights": ceil(
+            _stored(workload, counts) if plan.zero_stage < 3 else workload.weight_bytes * shard
+        ),
+        "gradients": workload.gradient_bytes * (shard if plan.zero_stage >= 2 else counts.total),
+        "optimizer": sum(_state_bytes(workload, plan, counts)) if workload.trains else 0,
+    }
+    return tuple(
+        [
+            TierBytes(tier=places[what], what=what, size_bytes=size, copies=copies)
+            for what, size in held.items()
+            if what in places
+        ]
+    )
+
+
+def _stored(workload: Workload, counts: StageParameters) -> float:
+    """Bytes of all weights of a stage in the formats in which they are stored."""
+    outer = counts.table + counts.head
+    dense = workload.weight_bytes * (counts.outside - outer)
+    experts = workload.expert_weight_bytes * counts.experts
+    return dense + experts + workload.end_weight_bytes * outer
 
 
 def weights_bytes(
@@ -61,7 +110,7 @@ def weights_bytes(
 ) -> float:
     """Bytes of weights, where experts and ends may be stored in formats of their own."""
     formats = workload.weight_bytes, workload.expert_weight_bytes, workload.end_weight_bytes
-    if len(set(formats)) == 1:
+    if len(set(formats)) == 1 or plan.offload.weights != OWN:
         return workload.weight_bytes * _weights(plan, counts, whole)
     dense, experts, ends = formats
     outer = counts.table + counts.head
@@ -75,6 +124,8 @@ def gradients(plan: ParallelPlan, counts: StageParameters, whole: GatheredParame
     """
     if plan.updates.runs_beside:
         return 2 * counts.total
+    if plan.stores_passes:
+        return min(counts.total, max(whole.layer, whole.end))
     if plan.scatters_passes:
         return min(counts.total, _shard(plan, counts) + whole.layer)
     return counts.total
@@ -86,9 +137,31 @@ def optimizer_bytes(
     """Bytes of the main copies, with what local training keeps beside them, and of the moments."""
     if not workload.trains:
         return 0, 0
-    owned = _shard(plan, counts) if plan.zero_stage >= 1 else served(counts.total, plan)
+    main, moments = _state_bytes(workload, plan, counts)
+    if plan.offload.optimizer == OWN:
+        return main, moments
+    return _streamed(plan, counts, main), _streamed(plan, counts, moments)
+
+
+def _streamed(plan: ParallelPlan, counts: StageParameters, size_bytes: int) -> int:
+    """State in the NPU of all that streams through it: two groups, or none."""
+    if plan.offload.in_tier:
+        return 0
+    owned = max(_owned(plan, counts), 1)
+    return min(size_bytes, size_bytes * 2 * plan.offload.group // owned)
+
+
+def _owned(plan: ParallelPlan, counts: StageParameters) -> int:
+    """Parameters that one NPU updates."""
+    return _shard(plan, counts) if plan.zero_stage >= 1 else served(counts.total, plan)
+
+
+def _state_bytes(
+    workload: Workload, plan: ParallelPlan, counts: StageParameters
+) -> tuple[int, int]:
+    owned = _owned(plan, counts)
     outer = _OUTER_BYTES * counts.total if plan.updates.is_local else 0
-    main = 0 if workload.weight_bytes == _MAIN_BYTES else _MAIN_BYTES
+    main = 0 if workload.weight_bytes == MAIN_BYTES else MAIN_BYTES
     return main * owned + outer, workload.moment_bytes * workload.moments * owned
 
 
@@ -100,6 +173,8 @@ def _shard(plan: ParallelPlan, counts: StageParameters) -> int:
 
 def _weights(plan: ParallelPlan, counts: StageParameters, whole: GatheredParameters) -> int:
     """With ZeRO 3 a shard of all, and whole: two layers and the larger of head and table."""
+    if plan.offload.weights != OWN:
+        return min(counts.total, whole.neighbours)
     if plan.gathers_again:
         return min(counts.total, _shard(plan, counts) + whole.neighbours)
     return counts.total

@@ -16,6 +16,8 @@ Kind = Literal[
     "cable",
     "custom",
     "rack",
+    "memory",
+    "memory_port",
     "share",
 ]
 

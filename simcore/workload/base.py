@@ -213,6 +213,10 @@ class Workload(Schema):
         """Bytes that one NPU keeps of these *layers* for later tokens; 0 in training."""
         return 0
 
+    def cache_moves(self, plan: ParallelPlan, layer: LayerKind) -> tuple[int, int]:
+        """Bytes of a micro-batch's cache that a pass of *layer* reads, and those that it adds."""
+        return 0, 0
+
     def beside(self, plan: ParallelPlan) -> "tuple[Workload, ParallelPlan] | None":
         """Another workload that lies on the same NPUs under *plan*, and how it is spread."""
         return None

@@ -3,7 +3,7 @@
 All NPUs of a stage do the same, so one graph per stage describes every NPU.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -124,6 +124,51 @@ class CollectiveOp:
     phase: PassPhase
 
 
+class Way(StrEnum):
+    """Direction of a transfer between an NPU and a tier of memory outside it.
+
+    ``update``: nothing moves; what is in the tier is updated there.
+    """
+
+    LOAD = "load"
+    STORE = "store"
+    UPDATE = "update"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferOp:
+    """Work of a node that moves data of one NPU into or out of a tier of memory.
+
+    Attributes:
+        tier: Name of the tier, one of ``Platform.tiers``.
+        size_bytes: Of one NPU; of an update, all that is read and written in the tier.
+        merged: The replicas of the dp group move the same data, or data that is to be added up.
+    """
+
+    name: str
+    tier: str
+    way: Way
+    size_bytes: int
+    phase: PassPhase
+    merged: bool = False
+
+    @property
+    def port(self) -> tuple[str, Way]:
+        """The port that it passes, one transfer at a time."""
+        return self.tier, self.way
+
+    @property
+    def category(self) -> str:
+        """Name under which its time is booked."""
+        return f"{self.tier}_{self.way}"
+
+
+def ports_of(transfers: Iterable[TransferOp]) -> dict[tuple[str, Way], int]:
+    """Numbers of the ports that *transfers* pass, in the order of their names."""
+    found = sorted({transfer.port for transfer in transfers})
+    return {port: number for number, port in enumerate(found)}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupLayout:
     """A group of NPUs: ``base + i * stride`` for i in 0..size-1, one group per base."""
@@ -143,9 +188,11 @@ class StageGraph:
     Attributes:
         stage: 0 is the first.
         layers: The model's layers that this stage holds, in order.
-        kind: (N,) int8, ``NodeKind`` values: COMPUTE, COLLECTIVE, SEND, RECV.
-        item: (N,) int32, index into ``TrainingGraph.operators`` or ``.collectives``; -1: p2p.
-        size_bytes: (N,) int64, of collectives, sends and receives; 0 for compute nodes.
+        kind: (N,) int8, ``NodeKind`` values: COMPUTE, COLLECTIVE, SEND, RECV, MEM_LOAD, MEM_STORE
+            (this one also of updates in a tier).
+        item: (N,) int32, index into ``TrainingGraph.operators``, ``.collectives`` or
+            ``.transfers``; -1: p2p.
+        size_bytes: (N,) int64, of all but compute nodes, whose is 0.
         peer_stage: (N,) int32, the other stage of a send or receive, else -1.
         tag: (N,) int64, same for a send and its receive and for no other pair, else -1.
         microbatch: (N,) int32, -1 where a node serves none.
@@ -184,3 +231,4 @@ class TrainingGraph:
     operators: tuple[Operator, ...]
     collectives: tuple[CollectiveOp, ...]
     groups: Mapping[Axis, GroupLayout]
+    transfers: tuple[TransferOp, ...] = ()

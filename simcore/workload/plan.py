@@ -7,6 +7,7 @@ from pydantic import Field, field_validator
 
 from simcore.errors import ConfigError
 from simcore.schema import Bytes, Schema
+from simcore.workload.offload import OWN, Offload
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.updates import Updates
 
@@ -61,7 +62,7 @@ class ParallelPlan(Schema):
             given. Routed experts are always sharded over all their replicas.
         reshard: With zero_stage 3, weights are dropped after the forward pass and gathered again
             for the backward pass.
-        prefetch: With zero_stage 3, how many layers ahead weights are gathered.
+        prefetch: With zero_stage 3 or offloaded data, how many layers ahead that is brought in.
         bucket: Least bytes of gradients that are reduced at once with zero_stage 0 and 1 (the last
             bucket may be smaller); each layer, the head and the table by themselves if not given.
         overlap_tensor: Tensor parallel collectives run beside the products whose operands they
@@ -91,6 +92,7 @@ class ParallelPlan(Schema):
         schedule: Order of the micro-batches on the stages; with ``dualpipe`` (two chunks) the
             second chunks of the stages lie in reverse order.
         updates: How replicas agree on their weights: all-reduce, parameter servers, local training.
+        offload: What lies in memory outside the accelerators.
         flash_attention: One fused attention kernel that never stores the scores.
         fused_loss: The loss is one kernel each way; False: each step is a kernel of its own.
         fused_gradients: The product that makes a weight gradient adds it to its sum, and runs while
@@ -131,6 +133,7 @@ class ParallelPlan(Schema):
     order: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = AXIS_ORDER
     schedule: str = "1f1b"
     updates: Updates = Field(default_factory=Updates)
+    offload: Offload = Field(default_factory=Offload)
     flash_attention: bool = True
     fused_loss: bool = True
     fused_gradients: bool = True
@@ -232,6 +235,16 @@ class ParallelPlan(Schema):
     def scatters_passes(self) -> bool:
         """The gradients of each backward pass are summed over the replicas at once."""
         return self.zero_stage >= 2 and self.scatter_each
+
+    @property
+    def streams_weights(self) -> bool:
+        """Weights come in for each pass: from other NPUs, or from a tier of memory."""
+        return self.zero_stage >= 3 or self.offload.weights != OWN
+
+    @property
+    def stores_passes(self) -> bool:
+        """The gradients of each backward pass go to a tier of memory at once."""
+        return self.offload.gradients != OWN
 
     @property
     def gathers_again(self) -> bool:

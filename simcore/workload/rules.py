@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from simcore.errors import InfeasibleError
-from simcore.workload.base import Rule, Workload
+from simcore.workload.base import Rule, TableMemory, Workload
+from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES
 
@@ -26,7 +27,8 @@ def check_splits(workload: Workload, plan: ParallelPlan) -> None:
     Raises:
         InfeasibleError: The first rule that is broken, with its name.
     """
-    for fits, rule, reason in (_schedule_rule(workload, plan), *workload.rules(plan)):
+    rules = (_schedule_rule(workload, plan), *workload.rules(plan), *offload_rules(workload, plan))
+    for fits, rule, reason in rules:
         if not fits:
             raise InfeasibleError(rule, reason)
 
@@ -118,6 +120,82 @@ def update_rules(workload: Workload, plan: ParallelPlan) -> Iterator[Rule]:
         not plan.updates.runs_beside or not SCHEDULES[plan.schedule].splits_backward,
         "staleness_needs_whole_passes",
         f"staleness above 0 does not go with schedule {plan.schedule}",
+    )
+
+
+def offload_rules(workload: Workload, plan: ParallelPlan) -> Iterator[Rule]:
+    """Conditions of data in tiers of memory."""
+    offload, places = plan.offload, plan.offload.places
+    if not places and not offload.in_tier and not offload.merges:
+        return
+    able = {"weights", "gradients", "optimizer", "activations"} if workload.trains else set()
+    able |= {"weights"} if workload.trains else {"weights", "cache"}
+    yield (
+        able.issuperset(places),
+        "offload_suits_kind",
+        f"workloads of kind {workload.kind} have no {', '.join(set(places) - able)} to offload",
+    )
+    yield (
+        plan.updates.kind == "all_reduce" and not plan.overlap_weights,
+        "offload_needs_all_reduce",
+        "offload goes with updates of kind all_reduce, and not with overlap_weights",
+    )
+    yield (
+        not SCHEDULES[plan.schedule].splits_backward,
+        "offload_needs_whole_passes",
+        f"offload does not go with schedule {plan.schedule}",
+    )
+    yield (
+        workload.beside(plan) is None and workload.table_memory(plan) == TableMemory(),
+        "offload_needs_one_net",
+        "offload goes with one net without spread tables",
+    )
+    yield from _placing_rules(plan)
+    yield from _tier_rules(plan)
+
+
+def _placing_rules(plan: ParallelPlan) -> Iterator[Rule]:
+    """Conditions of the plan under which each part may lie in a tier."""
+    offload, places = plan.offload, plan.offload.places
+    yield (
+        "weights" not in places or plan.zero_stage in (0, 3) or plan.shard_npus == 1,
+        "offloaded_weights_are_whole_or_shards",
+        f"offloaded weights need zero_stage 0 or 3, not {plan.zero_stage}",
+    )
+    yield (
+        "gradients" not in places or plan.scatters_passes or offload.merges,
+        "offloaded_gradients_are_scattered",
+        "offloaded gradients need zero_stage 2 or 3 with scatter_each, or reduce: tier",
+    )
+    yield (
+        "activations" not in places or plan.recompute_every == 1,
+        "offloaded_activations_are_of_each_layer",
+        "offloaded activations need recompute_every 1",
+    )
+
+
+def _tier_rules(plan: ParallelPlan) -> Iterator[Rule]:
+    """Conditions of work that is done in a tier."""
+    offload = plan.offload
+    yield (
+        not offload.in_tier or (offload.gradients == offload.optimizer != OWN),
+        "tier_updates_what_it_holds",
+        "update: tier needs optimizer and gradients in one tier",
+    )
+    yield (
+        not offload.in_tier or offload.weights in (OWN, offload.optimizer),
+        "tier_updates_its_weights",
+        "update: tier needs weights in the npu or in the tier of the optimizer",
+    )
+    yield (
+        not offload.merges or offload.in_tier,
+        "tier_uses_its_sums",
+        "reduce: tier needs update: tier, since nobody else has the sum",
+    )
+    yield (
+        not offload.merges or plan.zero_stage == 0,
+        "tier_sums_whole_gradients",
+        f"reduce: tier needs zero_stage 0, not {plan.zero_stage}",
     )
 
 

@@ -1,6 +1,8 @@
 """The network backend ``flit``: idle ways by formula, the shortcut, contention, refusals."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -136,6 +138,31 @@ def test_an_all_reduce_that_shares_no_link_takes_what_the_analytical_backend_say
         for backend in ("congestion_unaware", "flit")
     ]
     assert times[0] <= times[1] <= 1.05 * times[0]
+
+
+def test_an_all_reduce_on_shared_links_says_by_how_much_it_differs_and_where() -> None:
+    """Four NPUs in a line, each of which sends to all others: inner links carry most.
+
+    In the first half of a direct all-reduce each sends a quarter to each other one, so that a link
+    carries i (4 - i) quarters one way, i NPUs being before it: 4 in the middle and 3 beside it.
+    Analytically no message waits for another.
+    """
+    network, size = [dimension("mesh", 4, bytes_per_ns=32.0, latency_ns=1.0)], 1 << 20
+    flit = Flit(network)
+    inputs = run_of(
+        network,
+        [program([collective(CollectiveKind.ALL_REDUCE, size)])],
+        options(["direct"]),
+        backend="flit",
+    )
+    found = run_unfolded(replace(inputs, network=flit)).finish_ns.max()
+    unaware = run_unfolded(replace(inputs, backend="congestion_unaware")).finish_ns.max()
+    middle_ns = 2 * 4 * size / 4 / 32  # both halves
+    assert middle_ns <= found <= 1.4 * middle_ns
+    assert found > 4 * unaware
+    (note,) = flit.account().notes
+    assert re.match(r"flit by flit, messages took \+\d+\.\d% of the time", note)
+    assert re.search(r"most on the link from node (1 to 2|2 to 1)", note)
 
 
 RUN: dict[str, Any] = {

@@ -11,6 +11,7 @@ from dse.costs.bill.scale_out import (
     npus_per_rack,
     wire,
 )
+from dse.costs.memory_tiers import tier_lines
 from dse.costs.prices import PriceBook
 from simcore import (
     BillLine,
@@ -34,10 +35,12 @@ class Biller:
 
     Args:
         prices: Prices of accelerators, and the parts list.
+        priced: Accelerators without a price are refused; False: only counts and powers are asked
+            for, and no price of theirs.
     """
 
-    def __init__(self, prices: PriceBook) -> None:
-        self._prices = prices
+    def __init__(self, prices: PriceBook, *, priced: bool = True) -> None:
+        self._prices, self._priced = prices, priced
         self._parts = Catalogue(prices.parts)
         self._wired: dict[FabricNeed, Wired] = {}
 
@@ -58,6 +61,7 @@ class Biller:
         lines = [
             *self._accelerators(platform, server),
             *scale_up,
+            *tier_lines(platform, self._parts),
             *(one for fabric in wired for one in fabric.lines),
         ]
         lines += self._beside(lines)
@@ -88,7 +92,7 @@ class Biller:
     def _accelerators(self, platform: Platform, server: Part | None) -> list[BillLine]:
         """The accelerators with their share of servers, hosts, cards and scale-up switches."""
         npu, npus = platform.npu, platform.npus
-        usd = npus * self._prices.accelerator_usd(npu)
+        usd = npus * self._prices.accelerator_usd(npu) if self._priced else 0.0
         spread = self._parts["accelerator_range"]
         power = npu.system_power_w
         if power is None:

@@ -10,7 +10,12 @@ import click
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path), help="The results go here (JSON)."
 )
-def flits(manifest: Path, out: Path) -> None:
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    help="Draw latency against load, and how much links are used (.svg, .png, .pdf).",
+)
+def flits(manifest: Path, out: Path, plot: Path | None) -> None:
     """Simulate the networks of MANIFEST (JSON) flit by flit; one that fails stops no other.
 
     Meshes, tori, concentrated meshes, butterflies, fat trees and networks from a file; batches, and
@@ -22,7 +27,10 @@ def flits(manifest: Path, out: Path) -> None:
     from simcore.cli.first_use import announce_compilation_of
     from simcore.cli.settings import write_text
     from simcore.flits.manifest import read_manifest, run_cases
+    from simcore.flits.picture import check_plot, draw
 
+    if plot is not None:
+        check_plot(plot)
     tables, cases = read_manifest(manifest)
     announce_compilation_of("flits.run.run_until", "flit")
     statuses: Counter[str] = Counter()
@@ -31,5 +39,7 @@ def flits(manifest: Path, out: Path) -> None:
         lambda name, note: click.echo(f"{name}: {note}.", err=True),
     )  # fmt: skip
     write_text(out, dumps(results, indent=1) + "\n")
+    if plot is not None:
+        draw(plot, tables, cases, results, manifest.parent)
     told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
     click.echo(f"{len(results)} networks: {told or 'none'}. Results in {out}.")

@@ -18,7 +18,7 @@ def run_by_classes(known: PlanCode, times: ProgramTimes, machine: MachineTimes) 
         if code is None and batches < known.batches:
             continue
         graph = known.graph(batches)
-        lowered = lower(graph, dimensions, times.operator_ns, times.collectives)
+        lowered = lower(graph, dimensions, times.operator_ns, times.collectives, times.transfer_ns)
         short = code is not None and code.period > 0 and batches < known.batches
         repeats = Repeats(between=code.repeats, units=code.period) if code and short else None
         ran = _executor(graph, lowered, times, machine, in_step=False).run(
@@ -49,7 +49,9 @@ def run_nodes(
     Raises:
         SimulationError: The stages wait for each other for ever.
     """
-    lowered = lower(graph, machine.platform.dimensions, times.operator_ns, times.collectives)
+    lowered = lower(
+        graph, machine.platform.dimensions, times.operator_ns, times.collectives, times.transfer_ns
+    )
     run = _executor(graph, lowered, times, machine, in_step=True).run(machine.system.profile)
     return lowered, run
 

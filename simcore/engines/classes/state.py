@@ -89,7 +89,7 @@ def started(
     """
     stages, node = first.size - 1, tables.node
     slots = profile.compute_slots + profile.communication_streams
-    at = f.npu_layout(profile.compute_slots, slots, categories, room)
+    at = f.npu_layout(profile.compute_slots, slots, tables.ports, categories, room)
     npu = np.zeros((stages, at.npu_size), np.int64)
     npu[:, at.slot : at.booked : at.slot_fields] = -1
     return ClassState(

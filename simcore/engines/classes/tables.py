@@ -12,7 +12,7 @@ from simcore.engines.events.input import Ints
 from simcore.engines.stages.lowering import Lowered
 from simcore.kernels.classes import layout as f
 from simcore.kernels.npu import layout as n
-from simcore.workload.graph import Axis, TrainingGraph
+from simcore.workload.graph import Axis, TrainingGraph, ports_of
 
 
 class ClassTables:
@@ -30,6 +30,7 @@ class ClassTables:
         node: (T + 1, F) int64, see ``kernels.classes.layout``.
         axes: Axes of the collectives, as the kernels number them.
         in_step: See above.
+        ports: Ports of outer memory that nodes pass.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class ClassTables:
         *,
         in_step: bool,
     ) -> None:
-        self.in_step = in_step
+        self.in_step, self.ports = in_step, len(ports_of(graph.transfers))
         self.node = _nodes(graph, lowered, in_step=in_step)
         self.axes = list(dict.fromkeys(operation.axis for operation in graph.collectives))
         lines = list(dict.fromkeys((op.kind, op.axis) for op in graph.collectives))

@@ -48,9 +48,15 @@ def _run(
     operator_ns, collectives = times.operator_ns, times.collectives
     durations = [time.duration_ns if time else 0 for time in collectives]
     leads = [time.last_step_ns if time else 0 for time in collectives]
+    moved = times.transfer_ns.tolist()
     table = Times(
-        item_ns=np.concatenate([operator_ns, np.array([*durations, 0], np.int64)]),
-        lead_ns=np.concatenate([np.full(operator_ns.size, -1), np.array([*leads, -1], np.int64)]),
+        item_ns=np.concatenate([operator_ns, np.array([*durations, *moved, 0], np.int64)]),
+        lead_ns=np.concatenate(
+            [
+                np.full(operator_ns.size, -1),
+                np.array([*leads, *[-1] * (len(moved) + 1)], np.int64),
+            ]
+        ),
         next_ns=times.messages.time_ns[0],
         previous_ns=times.messages.time_ns[1],
     )

@@ -18,7 +18,7 @@ from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.piece_rows import lay_out
 from simcore.memo import Memo
 from simcore.terms import NodeKind
-from simcore.workload.graph import Axis
+from simcore.workload.graph import Axis, ports_of
 from simcore.workload.program.units.templates import pieces_of
 from simcore.workload.program.write import StagePieces, TrainingProgram
 from simcore.workload.schedules import SCHEDULES, stacked
@@ -131,6 +131,7 @@ _KERNEL_KIND[NodeKind.COMPUTE] = n.COMPUTE
 _KERNEL_KIND[NodeKind.COLLECTIVE] = n.COMMUNICATION
 _KERNEL_KIND[NodeKind.SEND] = n.SEND
 _KERNEL_KIND[NodeKind.RECV] = n.RECV
+_KERNEL_KIND[[NodeKind.MEM_LOAD, NodeKind.MEM_STORE]] = n.TRANSFER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -149,8 +150,9 @@ class PipelineCode:
 
     Attributes:
         fixed: From the nodes to the programs, see ``stage_layout``.
-        stages, operators: How many there are.
-        time_of: (R,) int64, where each node finds its time: operators, collectives, then 0.
+        stages, operators, ports: How many there are; ports of outer memory.
+        time_of: (R,) int64, where each node finds its time: operators, collectives, transfers,
+            then 0.
         pieces: (P, PIECE_FIELDS) int64 without the times of messages.
         piece: Address of the pieces; there is room for them once per stage, as each may have other
             times of messages.
@@ -158,7 +160,8 @@ class PipelineCode:
         period: Units per period of the schedule, 0: none.
         period_batches: Micro-batches in it.
         shift: Bits of a position within a piece.
-        categories: Names of what time is booked under: phases of compute, axes of communication.
+        categories: Names of what time is booked under: phases of compute, axes of communication,
+            tiers of memory.
         shared: Collectives between stages, by number.
         layouts: Where a run's memory lies, by what an NPU does at once and whether a collective
             takes no time: as ``f.Layout`` and as the kernels read it.
@@ -167,6 +170,7 @@ class PipelineCode:
     fixed: Ints
     stages: int
     operators: int
+    ports: int
     time_of: Ints
     pieces: Ints
     piece: int
@@ -215,6 +219,7 @@ class KeyedProgram:
             tuple([(table.numbers(shape.pieces), shape.chunks, shape.finale) for shape in number]),
             tuple([operator.phase for operator in program.operators]),
             tuple([operation.axis for operation in program.collectives]),
+            tuple([transfer.port for transfer in program.transfers]),
         )
         return cls(program=program, structure=structure)
 
@@ -258,6 +263,7 @@ def _code(program: TrainingProgram, memo: Memo) -> PipelineCode | None:
         fixed=fixed,
         stages=stages,
         operators=len(program.operators),
+        ports=len(ports_of(program.transfers)),
         time_of=time_of,
         pieces=pieces,
         piece=piece_at,
@@ -295,13 +301,15 @@ def _shared_collectives(program: TrainingProgram) -> tuple[SharedCollective, ...
 def _items(
     program: TrainingProgram, shared: tuple[SharedCollective, ...]
 ) -> tuple[tuple[str, ...], Ints]:
-    """Names of the categories; category and shared number of operators, collectives, messages."""
+    """Names of the categories; category and shared number of all items, then of messages."""
     phases = [str(operator.phase) for operator in program.operators]
-    axes = [*(str(operation.axis) for operation in program.collectives), "pp"]
-    categories = (*dict.fromkeys(phases), *dict.fromkeys(axes))
+    axes = [str(operation.axis) for operation in program.collectives]
+    tiers = [transfer.category for transfer in program.transfers]
+    categories = (*dict.fromkeys(phases), *dict.fromkeys([*axes, "pp"]), *dict.fromkeys(tiers))
     number = {name: index for index, name in enumerate(categories)}
-    items = np.full((2, len(phases) + len(axes)), -1, np.int64)
-    items[0] = [number[name] for name in [*phases, *axes]]
+    names = [*phases, *axes, *tiers, "pp"]
+    items = np.full((2, len(names)), -1, np.int64)
+    items[0] = [number[name] for name in names]
     for index, collective in enumerate(shared):
         items[1, len(phases) + collective.item] = index
     return categories, items
@@ -357,6 +365,11 @@ class PieceInterner:
         table = self._table
         node = table.node.copy()
         node[0] = _KERNEL_KIND.take(node[0])
+        if table.transfers:
+            ports, moves = ports_of(table.transfers), node[0] == n.TRANSFER
+            port = np.array([ports[transfer.port] for transfer in table.transfers], np.int64)
+            node[0, moves] += port[node[1, moves]]
+            node[1, moves] += len(table.collectives)
         part = np.empty((len(table.pieces), 5), np.int64)
         part[:, piece_rows.PART_LAST] = [piece.last_compute for piece in table.pieces]
         part[:, piece_rows.PART_EXIT] = [piece.exits[-1] for piece in table.pieces]

@@ -23,6 +23,7 @@ class NodeCounts:
         matrix_flop: FLOP of matrix products and attention.
         operators: (O,) int64, runs of each operator on all stages together.
         collectives: (S, C) int64, runs of each collective.
+        transfers: (S, T) int64, runs of each transfer into or out of a tier of memory.
         messages: (2, S) int64, messages to the next stage and to the one before.
         message_bytes: (2, S) int64, size of these messages.
         sent_bytes: (2, S) float64, of all of these messages together.
@@ -33,6 +34,7 @@ class NodeCounts:
     matrix_flop: float
     operators: Ints
     collectives: Ints
+    transfers: Ints
     messages: Ints
     message_bytes: Ints
     sent_bytes: Floats
@@ -52,13 +54,15 @@ def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
     items = (runs.sum(axis=1) @ of_piece)[stages]
     messages = (runs @ sends)[stages].T
     operators, sizes = len(program.operators), program.message_bytes
-    computed, joint = items[:, :operators].sum(axis=0), items[:, operators:]
+    moving = operators + len(program.collectives)
+    computed, joint = items[:, :operators].sum(axis=0), items[:, operators:moving]
     message_bytes = np.array([sizes, (sizes[-1], *sizes[:-1])], np.int64)
     return NodeCounts(
         nodes=int(items.sum() + 2 * messages.sum()),  # every message is received too
         matrix_flop=float(computed @ matrix_flop(program.operators)),
         operators=computed,
         collectives=joint,
+        transfers=items[:, moving:],
         messages=messages,
         message_bytes=message_bytes,
         sent_bytes=messages * message_bytes.astype(float),
@@ -71,11 +75,14 @@ def counts_of_graph(graph: TrainingGraph) -> NodeCounts:
     operators, collectives = len(graph.operators), len(graph.collectives)
     runs = np.zeros(operators, np.int64)
     joint = np.zeros((len(graph.stages), collectives), np.int64)
+    moved = np.zeros((len(graph.stages), len(graph.transfers)), np.int64)
     messages = np.zeros((2, len(graph.stages)), np.int64)
     message_bytes = np.zeros_like(messages)
     for stage in graph.stages:
         items = stage.item[stage.kind == NodeKind.COLLECTIVE]
         joint[stage.stage] = np.bincount(items, minlength=collectives)
+        moves = np.isin(stage.kind, (NodeKind.MEM_LOAD, NodeKind.MEM_STORE))
+        moved[stage.stage] = np.bincount(stage.item[moves], minlength=len(graph.transfers))
         runs += np.bincount(stage.item[stage.kind == NodeKind.COMPUTE], minlength=operators)
         sends = stage.kind == NodeKind.SEND
         to_next = stage.peer_stage[sends] == (stage.stage + 1) % len(graph.stages)
@@ -88,6 +95,7 @@ def counts_of_graph(graph: TrainingGraph) -> NodeCounts:
         matrix_flop=float(runs @ matrix_flop(graph.operators)),
         operators=runs,
         collectives=joint,
+        transfers=moved,
         messages=messages,
         message_bytes=message_bytes,
         sent_bytes=messages * message_bytes.astype(float),

@@ -15,7 +15,7 @@ from simcore.kernels.collectives.phase_machine import message_ns
 from simcore.kernels.npu import layout as n
 from simcore.machine import Dimension
 from simcore.terms import NodeKind
-from simcore.workload.graph import StageGraph, TrainingGraph
+from simcore.workload.graph import StageGraph, TrainingGraph, ports_of
 
 ON_ITS_START = -1
 """``last_step_ns`` of a node whose end is scheduled when it starts."""
@@ -44,7 +44,8 @@ class Lowered:
         node: (T, NODE_FIELDS) int64, all stages' nodes, one stage after another, before they run.
         child: (E,) int64, their children.
         stage_start: (S + 1,) int64, where each stage's nodes begin.
-        categories: Names of the booking categories: phases of compute, axes of communication.
+        categories: Names of the booking categories: phases of compute, axes of communication,
+            tiers of memory.
         shared: Collectives between stages, by number.
     """
 
@@ -83,6 +84,7 @@ def lower(
     dimensions: Sequence[Dimension],
     operator_ns: NDArray[np.int64],
     collective_times: Sequence[CollectiveTime | None],
+    transfer_ns: Ints,
 ) -> Lowered:
     """Give every node its duration, and its place in the executor's arrays.
 
@@ -91,19 +93,9 @@ def lower(
         dimensions: Of the network.
         operator_ns: (O,) int64, time of each operator.
         collective_times: Of each collective; None where its members are at several stages.
+        transfer_ns: (T,) int64, time of each transfer into or out of a tier of memory.
     """
-    phases = list(dict.fromkeys(str(operator.phase) for operator in graph.operators))
-    axes = list(dict.fromkeys([*(str(c.axis) for c in graph.collectives), "pp"]))
-    categories = (*phases, *axes)
-    tables = _Tables(
-        operator_ns=operator_ns,
-        operator_category=_indices([str(o.phase) for o in graph.operators], categories),
-        collective_ns=np.array([t.duration_ns if t else 0 for t in collective_times], np.int64),
-        last_step_ns=np.array([t.last_step_ns if t else 0 for t in collective_times], np.int64),
-        collective_category=_indices([str(c.axis) for c in graph.collectives], categories),
-        is_shared=np.array([time is None for time in collective_times], np.bool_),
-        p2p_category=categories.index("pp"),
-    )
+    tables = _tables(graph, operator_ns, collective_times, transfer_ns)
     sizes = [stage.nodes for stage in graph.stages]
     stage_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     node = np.zeros((int(stage_start[-1]), f.NODE_FIELDS), np.int64)
@@ -121,14 +113,19 @@ def lower(
     for number, collective in enumerate(shared):
         node[list(collective.nodes), n.MATE] = number
     return Lowered(
-        node=node, child=child, stage_start=stage_start, categories=categories, shared=shared
+        node=node,
+        child=child,
+        stage_start=stage_start,
+        categories=tables.categories,
+        shared=shared,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Tables:
-    """Per operator and per collective, what its nodes get."""
+    """Per operator, collective and transfer, what its nodes get."""
 
+    categories: tuple[str, ...]
     operator_ns: Ints
     operator_category: NDArray[np.int32]
     collective_ns: Ints
@@ -136,6 +133,35 @@ class _Tables:
     collective_category: NDArray[np.int32]
     is_shared: NDArray[np.bool_]
     p2p_category: int
+    transfer_ns: Ints
+    transfer_category: NDArray[np.int32]
+    port: Ints
+
+
+def _tables(
+    graph: TrainingGraph,
+    operator_ns: Ints,
+    collective_times: Sequence[CollectiveTime | None],
+    transfer_ns: Ints,
+) -> _Tables:
+    phases = list(dict.fromkeys(str(operator.phase) for operator in graph.operators))
+    axes = list(dict.fromkeys([*(str(c.axis) for c in graph.collectives), "pp"]))
+    tiers = list(dict.fromkeys(transfer.category for transfer in graph.transfers))
+    categories = (*phases, *axes, *tiers)
+    ports = ports_of(graph.transfers)
+    return _Tables(
+        categories=categories,
+        operator_ns=operator_ns,
+        operator_category=_indices([str(o.phase) for o in graph.operators], categories),
+        collective_ns=np.array([t.duration_ns if t else 0 for t in collective_times], np.int64),
+        last_step_ns=np.array([t.last_step_ns if t else 0 for t in collective_times], np.int64),
+        collective_category=_indices([str(c.axis) for c in graph.collectives], categories),
+        is_shared=np.array([time is None for time in collective_times], np.bool_),
+        p2p_category=categories.index("pp"),
+        transfer_ns=transfer_ns,
+        transfer_category=_indices([t.category for t in graph.transfers], categories),
+        port=np.array([ports[transfer.port] for transfer in graph.transfers], np.int64),
+    )
 
 
 def _indices(names: list[str], categories: tuple[str, ...]) -> NDArray[np.int32]:
@@ -167,6 +193,11 @@ def _lower_stage(
     duration[collective] = tables.collective_ns[item]
     last_step[collective] = tables.last_step_ns[item]
     category[collective] = tables.collective_category[item]
+    moves = np.flatnonzero(np.isin(stage.kind, (NodeKind.MEM_LOAD, NodeKind.MEM_STORE)))
+    item = stage.item[moves]
+    kind[moves] = n.TRANSFER + tables.port[item]
+    duration[moves] = tables.transfer_ns[item]
+    category[moves] = tables.transfer_category[item]
     kind[stage.kind == NodeKind.RECV] = n.RECV
     sends = np.flatnonzero(stage.kind == NodeKind.SEND)
     kind[sends] = n.SEND

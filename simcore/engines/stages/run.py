@@ -230,8 +230,8 @@ def _sizes(code: PipelineCode, npu_size: int) -> dict[str, int]:
 
 def _within_npu(code: PipelineCode, profile: ExecutionProfile) -> dict[str, int]:
     """Layout of an NPU."""
-    slots = profile.compute_slots + profile.communication_streams
-    nodes = _BLOCKS << code.shift
+    slots = profile.compute_slots + profile.communication_streams + code.ports
+    lanes, nodes = 2 + code.ports, _BLOCKS << code.shift
     booked = f.SLOT + slots * f.SLOT_FIELDS
     log = booked + len(code.categories) + 1
     block = log + (_BLOCKS + slots) * f.LOG_FIELDS
@@ -241,13 +241,14 @@ def _within_npu(code: PipelineCode, profile: ExecutionProfile) -> dict[str, int]
         "slot_fields": f.SLOT_FIELDS,
         "compute_slots": profile.compute_slots,
         "slots": slots,
+        "lanes": lanes,
         "booked": booked,
         "log": log,
         "block": block,
         "ready": ready,
         "room": nodes,
-        "node": ready + 2 * nodes,
-        "npu_size": ready + 3 * nodes,
+        "node": ready + lanes * nodes,
+        "npu_size": ready + (lanes + 1) * nodes,
     }
 
 

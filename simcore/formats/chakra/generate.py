@@ -100,8 +100,12 @@ def write_iteration(
         The files.
 
     Raises:
-        ConfigError: A tag is beyond what the format's readers take (31 bits).
+        ConfigError: A tag is beyond what the format's readers take (31 bits), or data lies in tiers
+            of memory.
     """
+    if graph.transfers:
+        rule = "must be npu alone: the format's readers know one memory outside, without ports"
+        raise ConfigError("plan.offload", rule, got=", ".join(graph.plan.offload.tiers))
     check_tags(max(int(stage.tag.max(initial=0)) for stage in graph.stages))
     groups = communicator_groups(graph)
     of_stage: dict[int, list[int]] = {}

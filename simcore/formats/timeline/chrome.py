@@ -16,9 +16,10 @@ from simcore.formats.timeline.lanes import Lanes
 from simcore.formats.timeline.memory import StageMemory
 from simcore.machine import Dimension
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.workload.graph import CollectiveOp, Operator, TrainingGraph
+from simcore.workload.graph import CollectiveOp, Operator, TrainingGraph, TransferOp
 
 Event = dict[str, object]
+_MOVES = (int(NodeKind.MEM_LOAD), int(NodeKind.MEM_STORE))
 _COMPUTE, _COLLECTIVE, _SEND, _RECV = map(
     int, (NodeKind.COMPUTE, NodeKind.COLLECTIVE, NodeKind.SEND, NodeKind.RECV)
 )
@@ -103,6 +104,8 @@ class _Slices:
             return self._operators[item]
         if kind == _COLLECTIVE:
             return self._collectives[item]
+        if kind in _MOVES:
+            return _of_transfer(self._graph.transfers[item])
         plan = self._graph.plan
         ends = stage * plan.stage_stride, peer % plan.pp * plan.stage_stride
         crossed = [p2p_hop(self._dimensions, *ends)[0]] if plan.pp > 1 else []
@@ -121,6 +124,11 @@ def _of_operator(one: Operator) -> tuple[str, str, dict[str, object]]:
     phase = str(one.phase)
     told = {"flop": one.flop, "bytes": one.bytes, "phase": phase}
     return f"{one.name} ({phase})", phase, told
+
+
+def _of_transfer(one: TransferOp) -> tuple[str, str, dict[str, object]]:
+    told = {"bytes": one.size_bytes, "tier": one.tier, "way": str(one.way), "phase": str(one.phase)}
+    return f"{one.name} ({one.category})", "memory tier", told
 
 
 def _of_collective(

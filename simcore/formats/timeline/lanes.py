@@ -13,7 +13,7 @@ from simcore.engines.classes.run import NodeTimes
 from simcore.engines.events.input import Ints
 from simcore.terms import NodeKind
 
-SORTS = ("compute", "communication", "receives")
+SORTS = ("compute", "communication", "receives", "memory tiers")
 """Sorts of lanes, in the order in which they stand; each takes as many lanes as slices overlap."""
 
 _SORT_OF = {
@@ -21,6 +21,8 @@ _SORT_OF = {
     NodeKind.COLLECTIVE: 1,
     NodeKind.SEND: 1,
     NodeKind.RECV: 2,
+    NodeKind.MEM_LOAD: 3,
+    NodeKind.MEM_STORE: 3,
 }
 
 

@@ -7,8 +7,8 @@ S stages, K classes, T nodes; the NPU of class c at stage s is number s K + c.
     table    flat int64: children, collectives, groups, marks; where they lie is in ``counter``
     waits    (K, W) int32, dependencies that a node waits for, or its state; the nodes of a stage
              that all of its NPUs have behind them have no column (table at SHIFT)
-    npu      (S K, W) int64: fields of an NPU, slots, ns by what it did, two heaps of L ready nodes,
-             at most L receives to be posted; where they lie is in ``at``, an ``NpuLayout``
+    npu      (S K, W) int64: fields of an NPU, slots, ns by what it did, heaps of L ready nodes, at
+             most L receives to be posted; where they lie is in ``at``, an ``NpuLayout``
     event    (Q, 4) int64, heap of (time, scheduled at, number, NPU and node)
     memo     flat int64: collectives that have been worked out, by when their members began
     counter  (COUNTERS + 2 D,) int64; then NPU and node of the member that begins last, for each of
@@ -18,7 +18,7 @@ S stages, K classes, T nodes; the NPU of class c at stage s is number s K + c.
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.kernels.npu.layout import NpuLayout
+from simcore.kernels.npu.layout import HEADER, NpuLayout
 
 # A node: what the feeder knows (``npu.layout``; the MATE of a send is its receive), its stage, when
 # it started and ended on the first of its stage's NPUs (-1: not yet), and which collective of those
@@ -37,7 +37,7 @@ RUNS, ENDED, POSTED, ARRIVED = -1, -2, -3, 1 << 30
 # An NPU: what the feeder knows, receives to be posted, which tree comes next (a bit per kind of
 # collective and axis). A slot: what the feeder knows, start of its node, and the tree that a
 # collective takes first.
-TO_POST, TURNS, SLOT = 3, 4, 5
+TO_POST, TURNS, SLOT = range(HEADER, HEADER + 3)
 START, TURN, SLOT_FIELDS = 3, 4, 5
 
 # A member of a collective that is about to be decided: the NPU, its node, its start, and the tree
@@ -71,8 +71,9 @@ Ints = NDArray[np.int64]
 Waits = NDArray[np.int32]
 
 
-def npu_layout(compute_slots: int, slots: int, categories: int, room: int) -> NpuLayout:
+def npu_layout(compute_slots: int, slots: int, ports: int, categories: int, room: int) -> NpuLayout:
     """Layout of an NPU, given how much it has, and *room* for that many ready nodes."""
+    slots += ports
     booked = SLOT + slots * SLOT_FIELDS
     ready = booked + categories + 1
     return NpuLayout(
@@ -80,9 +81,10 @@ def npu_layout(compute_slots: int, slots: int, categories: int, room: int) -> Np
         slot_fields=SLOT_FIELDS,
         compute_slots=compute_slots,
         slots=slots,
+        lanes=2 + ports,
         booked=booked,
         categories=categories,
         ready=ready,
         room=room,
-        npu_size=ready + 3 * room,
+        npu_size=ready + (3 + ports) * room,
     )

@@ -20,7 +20,14 @@ from simcore.kernels.classes.memo import end_as_before
 from simcore.kernels.heaps import drop_first_event, push_event
 from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
-from simcore.kernels.npu.feeder import book, ends_too, make_ready, scheduled_at, take_next
+from simcore.kernels.npu.feeder import (
+    book,
+    ends_too,
+    lane_of,
+    make_ready,
+    scheduled_at,
+    take_next,
+)
 from simcore.kernels.npu.layout import NpuLayout
 from simcore.kernels.npu.pointers import pointer
 
@@ -142,9 +149,9 @@ def _free(fixed: Ints, live: Ints, at: NpuLayout, counter: Ints, who: int, posit
         count = live[npu + f.TO_POST]
         if count < at.room:
             live[npu + f.TO_POST] = count + 1
-            live[npu + at.ready + 2 * at.room + count] = position
+            live[npu + at.ready + at.lanes * at.room + count] = position
     else:
-        count = live[npu + n.READY + (0 if kind == n.COMPUTE else 1)]
+        count = live[npu + n.READY + lane_of(kind)]
         if count < at.room:
             make_ready(live, at, npu, position, kind)
     if count == at.room:
@@ -167,7 +174,7 @@ def _walk(
     npu, c = who * at.npu_size, who % counter[f.CLASSES]
     while live[npu + f.TO_POST] > 0:
         live[npu + f.TO_POST] -= 1
-        position = live[npu + at.ready + 2 * at.room + live[npu + f.TO_POST]]
+        position = live[npu + at.ready + at.lanes * at.room + live[npu + f.TO_POST]]
         column = _column(fixed, table, counter, position)
         if c == 0:
             fixed[position * f.NODE_FIELDS + f.STARTED] = now

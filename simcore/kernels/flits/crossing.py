@@ -10,6 +10,7 @@ from simcore.kernels.flits.network import (
     AT_WHEEL,
     BACK_WIDTH,
     BUSY_UNTIL,
+    CARRIED,
     CHANNEL,
     CHANNELS,
     CREDITS,
@@ -150,4 +151,5 @@ def put_in_turn(m: Ints, router: int, what: tuple[int, int, int], when: int) -> 
     at = max(when, m[free])
     m[free] = at + 1
     link = m[AT_LINK] + (router * m[PORTS] + output) * LINK_WORDS
+    m[link + CARRIED] += 1
     put_flit(m, at + m[link + TO_CYCLES] + 1, m[link + TO], m[link + TO_CHANNEL] + vc, flit)

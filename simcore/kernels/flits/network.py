@@ -71,12 +71,13 @@ one, free rows of packets then, first free row of messages, first message that h
 the table of messages begins."""
 HEADER_WORDS = 96
 
-TO, TO_CHANNEL, TO_CYCLES, FROM, FROM_CHANNEL, FROM_CYCLES, SLOWNESS, BUSY_UNTIL, TURN = range(9)
+TO, TO_CHANNEL, TO_CYCLES, FROM, FROM_CHANNEL, FROM_CYCLES, SLOWNESS, BUSY_UNTIL = range(8)
+TURN, CARRIED = 8, 9
 """Columns of a port: the router that its output leads to and the first channel there; a node as
 -1 - node, ``NOWHERE``: no link; cycles of the link; likewise of its input, with a credit's; for how
 long a flit keeps the output's link busy, and until when it is, in parts of a cycle; place of the
-input's first channel in its turn."""
-LINK_WORDS = 9
+input's first channel in its turn; flits that the output has put onto its link."""
+LINK_WORDS = 10
 
 CYCLE_BITS = 16
 CYCLE = 1 << CYCLE_BITS

@@ -2,7 +2,8 @@
 
 They are those of ASTRA-sim 2.0's feeder: after every finished node an NPU walks its ready nodes in
 ascending position and starts each whose slot (compute, communication) is free; receives need no
-slot. Who calls follows the time, ends nodes, and says what a started node does.
+slot. Each port of outer memory is a slot more. Who calls follows the time, ends nodes, and says
+what a started node does.
 
 Arguments: ``fixed`` and ``live`` (flat int64, by address), where an NPU has what (*at*, with the
 fields of ``NpuLayout``), and the address of the NPU.
@@ -21,18 +22,26 @@ Ints = NDArray[np.int64]
 
 @njit(cache=True)
 def make_ready(live: Ints, at: NpuLayout, npu: int, position: int, kind: int) -> None:
-    """Put a node that needs a slot into the heap of its lane: 0 computes, 1 communicates."""
-    lane = 0 if kind == n.COMPUTE else 1
+    """Put a node that needs a slot into the heap of its lane."""
+    lane = lane_of(kind)
     size = live[npu + n.READY + lane]
     live[npu + n.READY + lane] = size + 1
     push_number(live, npu + at.ready + lane * at.room, size, position)
 
 
 @njit(cache=True)
+def lane_of(kind: int) -> int:
+    """The lane of a node: 0 computes, 1 communicates, then one for each port of outer memory."""
+    if kind >= n.TRANSFER:
+        return kind - n.TRANSFER + 2
+    return 0 if kind == n.COMPUTE else 1
+
+
+@njit(cache=True)
 def take_next(fixed: Ints, live: Ints, at: NpuLayout, npu: int, now: int) -> int:
     """Put the lowest ready node whose slot is free into it; address of the slot, -1: none is."""
     best, lane, slot = n.ZERO - 1, n.ZERO, n.ZERO - 1
-    for choice in range(2):
+    for choice in range(at.lanes):
         if live[npu + n.READY + choice] == 0:
             continue
         free = _free_slot(live, at, npu, choice)
@@ -50,9 +59,14 @@ def take_next(fixed: Ints, live: Ints, at: NpuLayout, npu: int, now: int) -> int
 
 @njit(cache=True)
 def _free_slot(live: Ints, at: NpuLayout, npu: int, lane: int) -> int:
-    """A free compute slot (lane 0) or communication stream (lane 1), -1 if all are taken."""
-    first = lane * at.compute_slots
-    behind = at.compute_slots if lane == 0 else at.slots
+    """A free slot of a lane, -1 if all are taken."""
+    streams = at.slots - at.lanes + 2  # where those of the ports begin
+    first, behind = n.ZERO, at.compute_slots
+    if lane == 1:
+        first, behind = at.compute_slots, streams
+    elif lane > 1:
+        first = streams + lane - 2
+        behind = first + 1
     slot = npu + at.slot + first * at.slot_fields
     for _ in range(first, behind):
         if live[slot] < 0:
@@ -70,7 +84,8 @@ def ends_too(fixed: Ints, live: Ints, slot: int, now: int) -> bool:
     """
     if live[slot] < 0 or live[slot + n.END] != now:
         return False
-    return bool(fixed[live[slot + n.ROW] + n.KIND] <= n.COMMUNICATION)
+    kind = fixed[live[slot + n.ROW] + n.KIND]
+    return bool(kind <= n.COMMUNICATION or kind >= n.TRANSFER)
 
 
 @njit(cache=True)
@@ -82,7 +97,7 @@ def scheduled_at(fixed: Ints, row: int, start: int, end: int) -> int:
 
 @njit(cache=True)
 def book(fixed: Ints, live: Ints, at: NpuLayout, npu: int, now: int) -> None:
-    """Book the time since the last event under what the NPU did: compute before communication."""
+    """Book the time since the last event under what the NPU did: the first of its slots at work."""
     passed = now - live[npu + n.BOOKED_UNTIL]
     if passed == 0:
         return

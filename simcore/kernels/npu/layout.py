@@ -9,8 +9,12 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-COMPUTE, COMMUNICATION, SEND, RECV, SHARED = range(5)
-"""Kinds of nodes; the members of a SHARED collective are at several stages."""
+COMPUTE, COMMUNICATION, SEND, RECV, SHARED, TRANSFER = range(6)
+"""Kinds of nodes; the members of a SHARED collective are at several stages. TRANSFER + p moves data
+through port p of the memory outside the accelerators."""
+
+MOST_PORTS = 8
+"""Ports of outer memory at most; a program uses one for each way into and out of a tier."""
 
 NEVER = 2**62
 """A time that does not come."""
@@ -24,8 +28,10 @@ ZERO = np.int64(0)
 # what it belongs to: of a SHARED node its collective, of a send what the executor says.
 KIND, DURATION, LAST_STEP, CATEGORY, MISSING, CHILDREN, MATE = range(7)
 
-# An NPU: sizes of its two heaps of ready nodes, and until when its time is booked.
-READY, BOOKED_UNTIL = 0, 2
+# An NPU: sizes of its heaps of ready nodes, one per lane, and until when its time is booked.
+READY, BOOKED_UNTIL = 0, 2 + MOST_PORTS
+HEADER = BOOKED_UNTIL + 1
+"""Words that the feeder knows at the start of an NPU."""
 
 # A slot: the node in it (-1: free), its end (NEVER: not known yet), and the address of its record.
 POSITION, END, ROW = range(3)
@@ -36,9 +42,11 @@ class NpuLayout(NamedTuple):
 
     Attributes:
         slot, slot_fields: Its first slot, and words of each.
-        compute_slots, slots: How many; all of them, the streams of communication coming last.
+        compute_slots, slots: How many; all of them: after those of computes the streams of
+            communication, then one for each port of outer memory.
+        lanes: Kinds of slots, each with a heap: computes, communication, each port.
         booked, categories: Times by category, and how many; idle time is one more.
-        ready, room: The heaps of ready nodes, and words of each: computes, then all else.
+        ready, room: The heaps of ready nodes, lane by lane, and words of each.
         npu_size: Words from one NPU to the next.
     """
 
@@ -46,6 +54,7 @@ class NpuLayout(NamedTuple):
     slot_fields: int
     compute_slots: int
     slots: int
+    lanes: int
     booked: int
     categories: int
     ready: int

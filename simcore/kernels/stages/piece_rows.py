@@ -29,8 +29,9 @@ def write_rows(
         part: (Q, 5) int64.
         sequence: (L, 2) int64, the entries of all pieces.
         piece_start: (P + 1,) int64, where those of each begin.
-        item: (2, O + C + 1) int64 of operators, collectives and messages: category, and number of
-            the collectives between stages (-1: none).
+        item: (2, O + C + T + 1) int64 of operators, collectives, transfers and messages: category,
+            and number of the collectives between stages (-1: none). Transfers count on from the
+            collectives.
         operators: O.
 
     Returns:
@@ -94,7 +95,7 @@ def _write_node(
     time_of = item.shape[1] - 1
     if kind == n.COMPUTE:
         time_of = node[1]
-    elif kind == n.COMMUNICATION:
+    elif kind == n.COMMUNICATION or kind >= n.TRANSFER:
         time_of = operators + node[1]
         if item[1, time_of] >= 0:
             kind = n.SHARED

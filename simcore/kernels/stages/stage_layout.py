@@ -7,6 +7,8 @@ field by the constants below, so that any function takes two arrays and this tab
 
 from typing import NamedTuple
 
+from simcore.kernels.npu.layout import HEADER
+
 BEFORE, FORWARD = -(2**30), -(2**30) - 1
 """Dependencies on the unit before, its last compute node, and on the end of the forward pass."""
 
@@ -43,8 +45,8 @@ MESSAGE_FIELDS = 2
 # unit to begin next (-1: none), whether its message is there, its FORWARD_AGE, entries of the log,
 # when the event under way was scheduled and when that was decided (NEVER: not told); from SLOT on
 # its slots, then times by category, log, blocks, ready heaps, and the state of each node.
-NUMBERS, UNIT, BLOCKS, LAST_NODE, LAST_ENDS, LOSS_AT, NEXT_PIECE, GATE = range(3, 11)
-NEXT_AGE, LOGGED, UNDER_WAY, DECIDED, SLOT = range(11, 16)
+NUMBERS, UNIT, BLOCKS, LAST_NODE, LAST_ENDS, LOSS_AT, NEXT_PIECE, GATE = range(HEADER, HEADER + 8)
+NEXT_AGE, LOGGED, UNDER_WAY, DECIDED, SLOT = range(HEADER + 8, HEADER + 13)
 
 # A slot: what the feeder knows, then when the node's end was scheduled, of a send its cause, two
 # times: when the event that started it was scheduled, and when that was decided (NEVER: not told),
@@ -99,7 +101,7 @@ class Layout(NamedTuple):
     Attributes:
         stages, categories, collectives: How many; idle time is one more category.
         instant: Whether some collective takes no time.
-        compute_slots, slots, slot, slot_fields: Of one NPU, see ``NpuLayout``.
+        compute_slots, slots, lanes, slot, slot_fields: Of one NPU, see ``NpuLayout``.
         shift: A node's position is ``(block << shift) + place in its piece``.
         blocks: Most units under way on one NPU.
         program, message, members: In ``fixed``: stages, messages, members of each collective.
@@ -125,6 +127,7 @@ class Layout(NamedTuple):
     instant: int
     compute_slots: int
     slots: int
+    lanes: int
     slot: int
     slot_fields: int
     shift: int

@@ -236,7 +236,7 @@ def copy_npu(live: Ints, at: Layout, source: int, target: int) -> None:
     """Make the NPU at *target* a copy of that at *source*."""
     for offset in range(at.ready):
         live[target + offset] = live[source + offset]
-    for lane in range(2):
+    for lane in range(at.lanes):
         heap = at.ready + lane * at.room
         for offset in range(heap, heap + live[source + n.READY + lane]):
             live[target + offset] = live[source + offset]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from simcore.terms import CollectiveKind
-from simcore.workload.graph import Axis, CollectiveOp, PassPhase
+from simcore.workload.graph import Axis, CollectiveOp, PassPhase, TransferOp, Way
 from simcore.workload.plan import ParallelPlan
 
 
@@ -68,6 +68,39 @@ class WeightGathering:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketTransfer:
+    """A transfer of a bucket's weights or gradients, whatever the number of NPUs that share them.
+
+    Attributes:
+        element_bytes: Of each.
+        sharded: An NPU moves what it owns of them.
+        merged: See ``TransferOp``.
+    """
+
+    what: str
+    bucket: Bucket
+    element_bytes: float
+    tier: str
+    way: Way
+    phase: PassPhase
+    sharded: bool
+    merged: bool
+
+    def under(self, plan: ParallelPlan) -> TransferOp:
+        """The transfer that it is under *plan*."""
+        _, sharers = sharing(self.bucket.axis, plan)
+        parts = sharers if self.sharded else 1
+        return TransferOp(
+            name=f"{self.bucket.name} {self.what}",
+            tier=self.tier,
+            way=self.way,
+            size_bytes=ceil(self.element_bytes * -(-self.bucket.parameters // parts)),
+            phase=self.phase,
+            merged=self.merged,
+        )
+
+
 def movers(plan: ParallelPlan) -> Hashable:
     """All that decides which collectives move weights and gradients, but for gathered sizes."""
     dense, sharers = sharing(Axis.DP, plan)
@@ -87,6 +120,8 @@ def gradient_reductions(
     if bucket.parameters == 0 or replicas(bucket.axis, plan) == 1:
         return []
     updates = plan.updates
+    if plan.offload.merges:
+        return []
     if updates.is_local or updates.gossips or updates.runs_beside:
         return []
     if updates.serves:

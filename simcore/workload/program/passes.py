@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 from simcore.terms import LayerKind
 from simcore.workload.graph import PassPhase
+from simcore.workload.offload import OWN
 from simcore.workload.program import ends
 from simcore.workload.program.gradients import Bucket
 from simcore.workload.program.layer import LayerWork
@@ -38,11 +39,19 @@ class LayerMeans:
         means: With its own share.
         blocks: What one NPU does for it.
         buckets: Its weights.
+        cache_bytes: Of the cache of a micro-batch, what a pass loads and what it stores.
     """
 
     means: Means
     blocks: tuple[LayerWork, ...]
     buckets: tuple[Bucket, ...]
+    cache_bytes: tuple[int, int] = (0, 0)
+
+    def kept_bytes(self, *, redone: bool) -> int:
+        """Bytes that it keeps of a micro-batch for the backward pass: if *redone*, its input."""
+        if redone:
+            return self.blocks[0].input_bytes
+        return sum(block.kept_bytes for block in self.blocks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,10 +78,26 @@ class Passes:
         return work.section()
 
     def forward_layer(self, kind: LayerKind, *, gathered: bool = False) -> Section:
-        work = PassWriter(self.layers[kind].means, in_layer=True)
+        return self._forward_layer(kind, gathered=gathered, redone=False)
+
+    def input_layer(self, kind: LayerKind, *, gathered: bool = False) -> Section:
+        """The forward pass of a layer that is repeated."""
+        return self._forward_layer(kind, gathered=gathered, redone=True)
+
+    def _forward_layer(self, kind: LayerKind, *, gathered: bool, redone: bool) -> Section:
+        layer, offload = self.layers[kind], self.means.plan.offload
+        work = PassWriter(layer.means, in_layer=True)
+        work.phase(PassPhase.FORWARD)
+        loaded, stored = layer.cache_bytes
+        kept = layer.kept_bytes(redone=redone) if offload.activations != OWN else 0
         if gathered:
-            work.gather_weights(self.layers[kind].buckets)
+            work.gather_weights(layer.buckets)
+            work.load("cache", offload.cache, loaded)
+            if kept or stored:
+                work.wait_for_room()
         self._run_layer(kind, work, PassPhase.FORWARD)
+        work.store("activations", offload.activations, kept)
+        work.store("cache", offload.cache, stored)
         return work.section()
 
     def backward_layer(self, kind: LayerKind, *, gathered: bool = False) -> Section:
@@ -103,6 +128,9 @@ class Passes:
         work.phase(PassPhase.BACKWARD)
         if gathered:
             work.gather_weights(layer.buckets)
+            tier = self.means.plan.offload.activations
+            if tier != OWN:
+                work.load("activations", tier, layer.kept_bytes(redone=redone))
         if redone:
             self._run_layer(kind, work, PassPhase.RECOMPUTE)
         work.phase(PassPhase.BACKWARD)

@@ -35,7 +35,9 @@ class Section:
             section is placed also ENTRY or GATE.
         exits: Nodes that must finish before what follows may start, relative.
         last_compute: The last compute node, relative; CHAIN where there is none.
-        sums: Nodes that add up gradients over data parallelism, relative.
+        sums: Nodes that add up gradients over data parallelism, or store them, relative.
+        stored: The node that moves what the section keeps out of the NPU, relative; CHAIN where
+            there is none.
         in_layer: The nodes serve a layer.
         nodes: K.
     """
@@ -47,6 +49,7 @@ class Section:
     exits: tuple[int, ...]
     last_compute: int
     sums: tuple[int, ...]
+    stored: int
     in_layer: bool
     nodes: int
 
@@ -67,6 +70,7 @@ class Section:
             exits=tuple([node for mark in self.exits for node in means.get(mark, (mark,))]),
             last_compute=self.last_compute,
             sums=self.sums,
+            stored=self.stored,
             in_layer=self.in_layer,
             nodes=self.nodes,
         )
@@ -120,13 +124,14 @@ class SectionBuilder:
     """Writes a section node by node; *frontier* is what the next node waits for.
 
     Attributes:
-        last_compute, sums: As those of the section.
+        last_compute, sums, stored: As those of the section.
     """
 
     def __init__(self, entry: Sequence[int] = (ENTRY,), *, in_layer: bool = False) -> None:
         self.frontier = tuple(entry)
         self.last_compute = CHAIN
         self.sums: list[int] = []
+        self.stored = CHAIN
         self._in_layer = in_layer
         self._kind: list[int] = []
         self._item: list[int] = []
@@ -159,6 +164,7 @@ class SectionBuilder:
             exits=self.frontier,
             last_compute=self.last_compute,
             sums=tuple(self.sums),
+            stored=self.stored,
             in_layer=self._in_layer,
             nodes=len(self._kind),
         )

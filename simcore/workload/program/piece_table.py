@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.terms import NodeKind
-from simcore.workload.graph import CollectiveOp, Operator
+from simcore.workload.graph import CollectiveOp, Operator, TransferOp
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.piece import CHAIN, Piece, Section
 from simcore.workload.program.work import Catalog
@@ -48,8 +48,8 @@ class PieceTable:
         section_nodes, section_deps: (Q,) int64, of each section.
         node: (3, M) int64: the rows kind, item and number of dependencies of all sections' nodes.
         dep: (E,) int64, their dependencies, relative to the section, or CHAIN or LOSS.
-        operators, collectives: What their nodes do, in order of appearance. In the arrays, items
-            are positions in these.
+        operators, collectives, transfers: What their nodes do, in order of appearance. In the
+            arrays, items are positions in these.
     """
 
     def __init__(self, pieces: Sequence[Piece], catalog: Catalog, plan: ParallelPlan) -> None:
@@ -69,9 +69,15 @@ class PieceTable:
         entries = catalog.under(plan, used)
         self.operators = tuple([entry for entry in entries if isinstance(entry, Operator)])
         self.collectives = tuple([entry for entry in entries if isinstance(entry, CollectiveOp)])
-        joint = np.array([isinstance(entry, CollectiveOp) for entry in entries])
+        self.transfers = tuple([entry for entry in entries if isinstance(entry, TransferOp)])
         items = np.full(len(catalog) + 1, -1)  # the last one: that of messages, -1
-        items[used] = np.where(joint, np.cumsum(joint), np.cumsum(~joint)) - 1
+        joint = np.array([isinstance(entry, CollectiveOp) for entry in entries])
+        if self.transfers:
+            moves = np.array([isinstance(entry, TransferOp) for entry in entries])
+            order = np.where(joint, np.cumsum(joint), np.cumsum(~joint & ~moves))
+            items[used] = np.where(moves, np.cumsum(moves), order) - 1
+        else:
+            items[used] = np.where(joint, np.cumsum(joint), np.cumsum(~joint)) - 1
         self.node = np.array(
             [
                 [kind for section in number for kind in section.kind],
@@ -101,14 +107,19 @@ class PieceTable:
         return tuple([self.number[piece] for piece in pieces])
 
     def counts(self) -> tuple[Ints, Ints]:
-        """Nodes of each operator and collective, (P, O + C) int64, and messages sent, (P,)."""
-        operators, width = len(self.operators), len(self.operators) + len(self.collectives) + 2
+        """Nodes of all operators, collectives and transfers, (P, O + C + T) int64; sends, (P,)."""
+        operators = len(self.operators)
+        moving = operators + len(self.collectives)
+        width = moving + len(self.transfers) + 2
         kind, item, _ = self.node
         column = np.where(kind == NodeKind.SEND, width - 2, width - 1)
         computing = kind == NodeKind.COMPUTE
         column[computing] = item[computing]
         joint = kind == NodeKind.COLLECTIVE
         column[joint] = item[joint] + operators
+        if self.transfers:
+            moves = (kind == NodeKind.MEM_LOAD) | (kind == NodeKind.MEM_STORE)
+            column[moves] = item[moves] + moving
         sections = self.section_nodes.size
         section = np.repeat(np.arange(sections), self.section_nodes)
         of_section = np.bincount(section * width + column, minlength=sections * width)

@@ -15,6 +15,7 @@ from simcore.workload.graph import Axis, CollectiveOp, PassPhase
 from simcore.workload.program import ends
 from simcore.workload.program.gradients import Bucket, gradient_reductions, sharing
 from simcore.workload.program.kernel_costs import elementwise
+from simcore.workload.program.offloaded_step import OffloadedStep
 from simcore.workload.program.piece import CHAIN, Piece, SectionBuilder, SectionRun, join, piece_of
 from simcore.workload.program.servers import Server
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
@@ -55,7 +56,7 @@ class Tail:
         builder = SectionBuilder()
         completed = [self._completed(number) for number in range(len(self.chunks))]
         last = max(completed[0])
-        if plan.scatters_passes:
+        if plan.scatters_passes or plan.stores_passes:
             buckets = self._scattered()
         else:
             buckets = self._reduce_buckets(builder, completed)
@@ -209,8 +210,10 @@ class OptimizerStep:
         if self.means.plan.updates.serves:
             self._serve(builder)
             return
-        step = ends.optimizer(total, share)
-        builder.then(NodeKind.COMPUTE, catalog.operator("optimizer", PassPhase.OPTIMIZER, step))
+        step = catalog.operator("optimizer", PassPhase.OPTIMIZER, ends.optimizer(total, share))
+        OffloadedStep(share=share, plan=self.means.plan, catalog=catalog).write(
+            builder, step, total
+        )
         if self.means.plan.zero_stage < 3 and not self.means.plan.overlap_weights:
             for part in owned:
                 if part.sharers > 1 and part.parameters:

@@ -5,19 +5,35 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.workload.graph import Axis, CollectiveOp, Kernel, Operator, PassPhase
+from simcore.workload.graph import (
+    Axis,
+    CollectiveOp,
+    Kernel,
+    Operator,
+    PassPhase,
+    TransferOp,
+    Way,
+)
 from simcore.workload.groups import group_size
 from simcore.workload.npu_share import NpuShare
+from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.gradients import Bucket, WeightGathering, gradient_reductions, sharing
+from simcore.workload.program.gradients import (
+    Bucket,
+    BucketTransfer,
+    WeightGathering,
+    gradient_reductions,
+    sharing,
+)
 from simcore.workload.program.kernel_costs import gradient_sum
 from simcore.workload.program.piece import GATE, Section, SectionBuilder
 
-_Entry = Operator | CollectiveOp | WeightGathering
+_Lazy = WeightGathering | BucketTransfer
+_Entry = Operator | CollectiveOp | TransferOp | _Lazy
 
 
 class Catalog:
-    """Collects operators and collectives while pieces are written, and numbers them together."""
+    """Collects operators, collectives and transfers while pieces are written, and numbers them."""
 
     def __init__(self) -> None:
         self._numbers: dict[_Entry, int] = {}
@@ -26,10 +42,12 @@ class Catalog:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def under(self, plan: ParallelPlan, numbers: Sequence[int]) -> list[Operator | CollectiveOp]:
+    def under(
+        self, plan: ParallelPlan, numbers: Sequence[int]
+    ) -> list[Operator | CollectiveOp | TransferOp]:
         """Entries with these *numbers* under *plan*."""
         entries = [self._entries[number] for number in numbers]
-        return [e.under(plan) if isinstance(e, WeightGathering) else e for e in entries]
+        return [e.under(plan) if isinstance(e, _Lazy) else e for e in entries]
 
     def operator(self, name: str, phase: PassPhase, kernels: Sequence[Kernel]) -> int:
         """Number of this operator; lists it when it is new."""
@@ -37,6 +55,10 @@ class Catalog:
 
     def collective(self, operation: CollectiveOp | WeightGathering) -> int:
         """Number of this collective; lists it when it is new."""
+        return self._number(operation)
+
+    def transfer(self, operation: TransferOp | BucketTransfer) -> int:
+        """Number of this transfer; lists it when it is new."""
         return self._number(operation)
 
     def _number(self, entry: _Entry) -> int:
@@ -171,28 +193,100 @@ class PassWriter:
         self.collective(name, CollectiveKind.ALL_REDUCE, Axis.TP, 4 * self._share.rows)
 
     def gather_weights(self, buckets: Sequence[Bucket]) -> None:
-        """All-gather of the sharded weights that the next compute node needs."""
+        """Loads and all-gathers of the weights that the next compute node needs."""
         self._flush()
-        for bucket in buckets:
-            _, sharers = sharing(bucket.axis, self._plan)
-            if sharers > 1 and bucket.parameters > 0:
+        plan = self._plan
+        again = self._phase is PassPhase.BACKWARD
+        gathers = plan.gathers_again if again else plan.zero_stage >= 3 or plan.overlap_weights
+        for bucket in [bucket for bucket in buckets if bucket.parameters > 0]:
+            _, sharers = sharing(bucket.axis, plan)
+            after: int | None = None
+            if plan.offload.weights != OWN:
+                after = self._load(bucket)
+            if sharers > 1 and gathers:
                 gathering = WeightGathering(
                     bucket=bucket, weight_bytes=self._share.weight_bytes, phase=self._phase
                 )
                 item = self._catalog.collective(gathering)
-                self._weights += (self._builder.add(NodeKind.COLLECTIVE, item, (GATE,)),)
+                before = GATE if after is None else after
+                after = self._builder.add(NodeKind.COLLECTIVE, item, (before,))
+            if after is not None:
+                self._weights += (after,)
+
+    def _load(self, bucket: Bucket) -> int:
+        """The load of weights from their tier."""
+        plan = self._plan
+        transfer = BucketTransfer(
+            what="weights",
+            bucket=bucket,
+            element_bytes=self._share.weight_bytes,
+            tier=plan.offload.weights,
+            way=Way.LOAD,
+            phase=self._phase,
+            sharded=plan.zero_stage >= 3,
+            merged=bucket.axis is Axis.DP and plan.zero_stage < 3,
+        )
+        item = self._catalog.transfer(transfer)
+        return self._builder.add(NodeKind.MEM_LOAD, item, (GATE,))
+
+    def wait_for_room(self) -> None:
+        """Let the next node wait until what left the NPU some layers before is out."""
+        self._flush()
+        self._builder.frontier += (GATE,)
+
+    def store(self, name: str, tier: str, size_bytes: int) -> None:
+        """Store what was just computed; what needs its room waits for it."""
+        if size_bytes == 0:
+            return
+        self._flush()
+        self._builder.stored = self._move(name, tier, Way.STORE, size_bytes, self._builder.frontier)
+
+    def load(self, name: str, tier: str, size_bytes: int) -> None:
+        """Load what the next compute node needs."""
+        if size_bytes == 0:
+            return
+        self._flush()
+        self._weights += (self._move(name, tier, Way.LOAD, size_bytes, (GATE,)),)
+
+    def _move(self, name: str, tier: str, way: Way, size_bytes: int, after: Sequence[int]) -> int:
+        transfer = TransferOp(
+            name=name, tier=tier, way=way, size_bytes=size_bytes, phase=self._phase
+        )
+        kind = NodeKind.MEM_LOAD if way is Way.LOAD else NodeKind.MEM_STORE
+        return self._builder.add(kind, self._catalog.transfer(transfer), after)
 
     def scatter_gradients(self, buckets: Sequence[Bucket]) -> None:
-        """From ZeRO 2 on, sums the gradients just computed; no pass waits for it."""
-        if not self._plan.scatters_passes:
+        """From ZeRO 2 on, sums the gradients just computed, and stores them in their tier.
+
+        No pass waits for it.
+        """
+        plan = self._plan
+        if not plan.scatters_passes and not plan.stores_passes:
             return
         self._flush()
         for bucket in buckets:
             after = self._builder.last_compute
-            for step in gradient_reductions(bucket, self._plan, self._share.gradient_bytes):
+            for step in gradient_reductions(bucket, plan, self._share.gradient_bytes):
                 item = self._catalog.collective(step)
                 after = self._builder.add(NodeKind.COLLECTIVE, item, (after,))
                 self._builder.sums.append(after)
+            if plan.stores_passes and bucket.parameters > 0:
+                self._builder.sums.append(self._store_gradients(bucket, after))
+
+    def _store_gradients(self, bucket: Bucket, after: int) -> int:
+        """The store of summed gradients in their tier."""
+        plan = self._plan
+        transfer = BucketTransfer(
+            what="gradients",
+            bucket=bucket,
+            element_bytes=self._share.gradient_bytes,
+            tier=plan.offload.gradients,
+            way=Way.STORE,
+            phase=PassPhase.GRADIENTS,
+            sharded=plan.zero_stage >= 2,
+            merged=plan.offload.merges and bucket.axis is Axis.DP,
+        )
+        return self._builder.add(NodeKind.MEM_STORE, self._catalog.transfer(transfer), (after,))
 
     def input_gradient(
         self,

@@ -6,7 +6,14 @@ from dataclasses import dataclass, field, replace
 from simcore.memo import Memo
 from simcore.terms import LayerKind
 from simcore.workload.base import Workload, microbatches
-from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator, TrainingGraph
+from simcore.workload.graph import (
+    Axis,
+    CollectiveOp,
+    GroupLayout,
+    Operator,
+    TrainingGraph,
+    TransferOp,
+)
 from simcore.workload.groups import group_layouts
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.layer import BlockParameters
@@ -101,6 +108,11 @@ class TrainingProgram:
     def collectives(self) -> tuple[CollectiveOp, ...]:
         """Work of collective nodes."""
         return self.table.collectives
+
+    @property
+    def transfers(self) -> tuple[TransferOp, ...]:
+        """Work of nodes that move data into and out of tiers of memory."""
+        return self.table.transfers
 
 
 def write_program(
@@ -301,4 +313,5 @@ def expand_program(program: TrainingProgram) -> TrainingGraph:
         operators=program.operators,
         collectives=program.collectives,
         groups=program.groups,
+        transfers=program.transfers,
     )

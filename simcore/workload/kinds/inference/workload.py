@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from simcore.errors import ConfigError
 from simcore.schema import Schema
 from simcore.terms import LayerKind, Precision
-from simcore.workload.base import Extent, Rule, Workload
+from simcore.workload.base import Extent, Rule, Workload, microbatches
 from simcore.workload.kinds.inference.formats import ServingFormats
 from simcore.workload.kinds.inference.share import ChunkShare, PromptChunk, ServingShare
 from simcore.workload.kinds.transformer.expert_paths import ExpertLoad
@@ -298,6 +298,11 @@ class InferenceWorkload(Workload):
                 others += held * count * share.state_bytes(name)
         cached = self.formats.cached_bytes if self.formats else self.element_bytes
         return ceil(cached * elements + others)
+
+    def cache_moves(self, plan: ParallelPlan, layer: LayerKind) -> tuple[int, int]:
+        """All of it in decode, and a token of each sequence; prompts are read into it."""
+        held = ceil(self.cache_bytes(plan, (layer,)) / microbatches(self, plan))
+        return (0, held) if self.step == "prefill" else (held, ceil(held / self.sequence))
 
     def extent(self, plan: ParallelPlan) -> Extent:
         model, rows = self.model, self._rows(plan)

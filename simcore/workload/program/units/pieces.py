@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import ClassVar
 
 from simcore.terms import LayerKind, NodeKind
+from simcore.workload.offload import OWN
 from simcore.workload.program.gradients import Bucket
 from simcore.workload.program.passes import Passes
 from simcore.workload.program.piece import (
@@ -88,7 +89,7 @@ class UnitWriter:
         """A forward pass that follows *chain*: CHAIN, or nothing for a stage's first unit."""
         key = ("forward", chunk, chain)
         if key not in self.known:
-            gate = self._gate(chain, sharded=self._sharded)
+            gate = self._gate(chain, gated=self._streams)
             self.known[key] = self._forward(chunk, chain, gate)
         return self.known[key]
 
@@ -105,7 +106,7 @@ class UnitWriter:
         writers = [self.passes.redone_layer] * redone + [self.passes.backward_layer] * (
             len(chunk.layers) - redone
         )
-        gate = self._gate((CHAIN,), sharded=self._sharded and plan.reshard)
+        gate = self._gate((CHAIN,), gated=self._streams_back)
         runs = self._backward(chunk, forward, writers, gate)
         if chunk.has_table:
             runs.append(self._end(self.passes.embedding_backward, runs))
@@ -157,7 +158,7 @@ class UnitWriter:
             )
         if runs:
             entry = seen_from_end(runs[-1].section)
-        writers = [self.passes.forward_layer] * len(chunk.layers)
+        writers = self._forward_writers(len(chunk.layers))
         layers = self._layers(writers, chunk.layers, entry, gate)
         runs += _runs(layers, range(len(layers)))
         if chunk.has_head:
@@ -165,6 +166,12 @@ class UnitWriter:
         if not chunk.is_last:
             runs.append(self._end(_send, runs))
         return piece_of(runs)
+
+    def _forward_writers(self, layers: int) -> Sequence[_Write]:
+        plan = self.passes.means.plan
+        redone = plan.redone_layers(layers) if plan.offload.activations != OWN else 0
+        others = layers - redone
+        return [self.passes.input_layer] * redone + [self.passes.forward_layer] * others
 
     def _layers(
         self,
@@ -175,7 +182,8 @@ class UnitWriter:
     ) -> list[Section]:
         """A section per layer; once enough neighbours are equal, so are all further ones."""
         layers: list[Section] = []
-        settled = self.passes.means.plan.prefetch + 2 if self._sharded else 1
+        gated = self._streams or self._streams_back
+        settled = self.passes.means.plan.prefetch + 2 if gated else 1
         for (write, kind), group in groupby(zip(writers, kinds, strict=True)):
             count, equal = len(list(group)), 0
             for number in range(count):
@@ -217,14 +225,23 @@ class UnitWriter:
         return section
 
     @property
-    def _sharded(self) -> bool:
-        return self.passes.means.plan.zero_stage >= 3
+    def _streams(self) -> bool:
+        """Forward passes bring something in, or take it out."""
+        plan = self.passes.means.plan
+        return plan.streams_weights or plan.offload.activations != OWN or plan.offload.cache != OWN
 
-    def _gate(self, chain: tuple[int, ...], *, sharded: bool) -> _Gates:
-        """Gates of gathered weights, from the layers before in the unit.
+    @property
+    def _streams_back(self) -> bool:
+        """Backward passes bring something in."""
+        plan = self.passes.means.plan
+        offload = plan.offload
+        return plan.gathers_again or offload.weights != OWN or offload.activations != OWN
 
-        Sharded ones when the layer before the *prefetch* that are still ahead has ended, and the
-        first ones after *chain*.
+    def _gate(self, chain: tuple[int, ...], *, gated: bool) -> _Gates:
+        """Gates of what is brought in, from the layers before in the unit.
+
+        That is when the layer before the *prefetch* that are still ahead has ended, and what it
+        keeps is out, and for the first ones after *chain*.
         """
         ahead = self.passes.means.plan.prefetch
 
@@ -232,9 +249,11 @@ class UnitWriter:
             if len(layers) <= ahead:
                 return chain
             since = layers[-1 - ahead :]
-            return (since[0].last_compute - sum([section.nodes for section in since]),)
+            start = -sum([section.nodes for section in since])
+            ends = (since[0].last_compute, since[0].stored)
+            return tuple([end + start for end in ends if end != CHAIN])
 
-        return gate if sharded else _no_gate
+        return gate if gated else _no_gate
 
     def _parameters(self, chunks: Sequence[Chunk]) -> int:
         """All that the stage holds."""

@@ -89,7 +89,7 @@ class Templates:
             last_exit=np.array([piece.exits[-1] for piece in pieces], np.int64),
             kind=kind,
             item=item,
-            size_bytes=_collective_bytes(table, kind, item),
+            size_bytes=_item_bytes(table, kind, item),
             chunk=chunk,
             layer=node[2].astype(np.int32),
             peer_step=peer_step.astype(np.int32),
@@ -99,7 +99,7 @@ class Templates:
         )
 
     def sizes(self, stage: int, message_bytes: Sequence[int]) -> NDArray[np.int64]:
-        """(K,) int64: bytes of each collective and message of a stage.
+        """(K,) int64: bytes of each collective, transfer and message of a stage.
 
         Args:
             stage: The stage.
@@ -121,7 +121,7 @@ class Templates:
         return np.where(self.layer >= 0, layer, -1).astype(np.int32)
 
 
-def _collective_bytes(
+def _item_bytes(
     table: PieceTable, kind: NDArray[np.int8], item: NDArray[np.int32]
 ) -> NDArray[np.int64]:
     """(K,) int64, as in ``Templates.size_bytes``; *kind* and *item*: of the nodes."""
@@ -129,6 +129,9 @@ def _collective_bytes(
     joint = np.flatnonzero(kind == NodeKind.COLLECTIVE)
     of_item = np.array([operation.size_bytes for operation in table.collectives], np.int64)
     size_bytes[joint] = of_item[item[joint]]
+    moves = np.flatnonzero((kind == NodeKind.MEM_LOAD) | (kind == NodeKind.MEM_STORE))
+    of_item = np.array([transfer.size_bytes for transfer in table.transfers], np.int64)
+    size_bytes[moves] = of_item[item[moves]]
     return size_bytes
 
 

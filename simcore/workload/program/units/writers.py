@@ -1,12 +1,14 @@
 """Writers of units, shared by plans whose units are the same."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import partial
 
 from simcore.memo import Memo
+from simcore.terms import LayerKind
 from simcore.workload.base import Net, Workload
 from simcore.workload.npu_share import NpuShare
+from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.gradients import movers
 from simcore.workload.program.layer import BlockParameters, blocks_of
@@ -41,7 +43,11 @@ what follows them, but nothing within a layer or an end of the model."""
 def unit_writer(workload: Workload, plan: ParallelPlan, memo: Memo) -> UnitWriter:
     """The writer of the units of *plan*, which must have passed ``check_splits``."""
     share = workload.share(plan)
-    key, make = _key(workload, plan, share), partial(_writer, workload.model, plan, share)
+    cached = dict.fromkeys(dict.fromkeys(workload.model.layer_kinds), (0, 0))
+    if plan.offload.cache != OWN:
+        cached = {kind: workload.cache_moves(plan, kind) for kind in cached}
+    key = _key(workload, plan, share), tuple(cached.values())
+    make = partial(_writer, workload.model, plan, share, cached)
     writer = memo.of("writers of units", key, make)
     if len(writer.passes.means.catalog) > _MOST_ENTRIES:
         writer = memo.put("writers of units", key, make())
@@ -64,7 +70,9 @@ def _key(workload: Workload, plan: ParallelPlan, share: NpuShare) -> Hashable:
     return workload.model, share, met, plan.last_stage == 0, *chosen
 
 
-def _writer(model: Net, plan: ParallelPlan, share: NpuShare) -> UnitWriter:
+def _writer(
+    model: Net, plan: ParallelPlan, share: NpuShare, cached: Mapping[LayerKind, tuple[int, int]]
+) -> UnitWriter:
     layers = LayerParameters.of(model, plan, share)
     first, last = (
         StageParameters.of(model, plan, share, stage=stage, layers=BlockParameters())
@@ -78,6 +86,7 @@ def _writer(model: Net, plan: ParallelPlan, share: NpuShare) -> UnitWriter:
                 means=replace(means, share=share.of_layer(kind)),
                 blocks=blocks_of(kind, share, plan),
                 buckets=layers.buckets(kind),
+                cache_bytes=cached[kind],
             )
             for kind in layers.of_kind
         },
