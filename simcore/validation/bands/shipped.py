@@ -10,7 +10,8 @@ from simcore.files.resources import shipped_folder
 from simcore.files.yaml_file import read_table
 from simcore.schema import Schema
 from simcore.validation.bands.residuals import Chain, Group, read_groups
-from simcore.validation.bands.spread import Constants, Spread, Spreads, widening
+from simcore.validation.bands.spread import Constants, Spread, Spreads
+from simcore.validation.bands.width import Place, Widths
 
 FOLDER = "validation"
 CONSTANTS = "bands.yaml"
@@ -69,7 +70,8 @@ class Judged:
     constants: Constants
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_spread", cache(self._spread_at))
+        object.__setattr__(self, "_spread", cache(self.spreads.at))
+        object.__setattr__(self, "_width", cache(Widths(self.spreads, self.constants).at))
         object.__setattr__(self, "_known", cache(self._values_of))
 
     @classmethod
@@ -83,17 +85,14 @@ class Judged:
         return cls(spreads, read_constants(folder).of(chain))
 
     def spread(self, levels: tuple[str, ...]) -> Spread:
-        """Spread at a class; each is worked out once."""
+        """The class around *levels* that has rows; each is worked out once."""
         found: Spread = self._spread(levels)  # type: ignore[attr-defined]
         return found
 
-    def _spread_at(self, levels: tuple[str, ...]) -> Spread:
-        return self.spreads.at(levels, self.constants)
-
-    def width(self, spread: Spread, place: tuple[float, float]) -> float:
-        """Spread at a model and a machine size, widened."""
-        doublings = self.spreads.doublings(spread, place)
-        return spread.size * widening(spread.lack, doublings, self.constants)
+    def width(self, levels: tuple[str, ...], place: Place) -> float:
+        """How far a band reaches to each side, on the logarithm of the time."""
+        found: float = self._width(levels, place)  # type: ignore[attr-defined]
+        return found
 
     def known(self, level: str) -> frozenset[str]:
         """Values of a level that have rows."""
