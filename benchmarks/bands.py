@@ -32,10 +32,11 @@ from simcore.validation.bands.serving import served_group
 from simcore.validation.bands.shipped import FOLDER, BandConstants, Likeness
 from simcore.validation.bands.siblings import left_out_coverage, write_errors
 from simcore.validation.bands.spread import Mask, Spreads
+from simcore.validation.bands.width import Widths
 from simcore.validation.bands.write import constants_of, training_groups, write_constants
 from simcore.validation.calibrated.fit import fitted_likeness
 from simcore.validation.calibrated.place import RunPlace
-from simcore.validation.calibrated.site_runs import SourceRun, sites_of
+from simcore.validation.calibrated.site_runs import SourceRun, left_out_widths, sites_of
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.report import training_s
@@ -130,16 +131,21 @@ def served_tests(serving: Path) -> Iterator[tuple[Group, SourceRun]]:
 
 def served_likeness(runs: list[SourceRun], groups: list[Group]) -> Likeness:
     """What load tests of one site share, from pairs of model and accelerator."""
-    sites = sites_of(runs, Spreads(SERVING, groups))
+    sites = sites_of(runs, widths_without_each(Spreads(SERVING, groups)))
     told = f"fitted by simcore/validation/calibrated/fit.py to {len(runs)} load tests of "
     told += f"{len(sites)} pairs of model and accelerator"
     return fitted_likeness(sites).model_copy(update={"source": told})
 
 
+def widths_without_each(spreads: Spreads) -> dict[str, Widths]:
+    """Widths of bands from what is known without each source."""
+    return {source: left_out_widths(spreads, source) for source in spreads.sources}
+
+
 def likeness_of(trained: list[tuple[Compared, Run]]) -> Likeness:
     """What runs of one site share, from the sources of *trained*."""
     spreads = Spreads(TRAINING, training_groups(trained))
-    sites = sites_of(source_runs(trained), spreads)
+    sites = sites_of(source_runs(trained), widths_without_each(spreads))
     told = f"fitted by simcore/validation/calibrated/fit.py to {len(trained)} rows of "
     told += f"{len(sites)} sources"
     return fitted_likeness(sites).model_copy(update={"source": told})
@@ -217,7 +223,8 @@ def by_chance(spreads: Spreads, large: list[Mask], alike: float) -> float:
         counts = counts[counts > 0]
         parts = np.full((DRAWS, counts.size), WITHIN)
         if alike > 0:
-            parts = random.beta(*(p * (1 / alike - 1) for p in (WITHIN, 1 - WITHIN)), parts.shape)
+            rest = 1 / alike - 1
+            parts = random.beta(WITHIN * rest, (1 - WITHIN) * rest, parts.shape)
         share = random.binomial(counts, parts).sum(axis=1) / counts.sum()
         expected += float(np.mean((share < HOLDS[0]) | (share > HOLDS[1])))
     return expected

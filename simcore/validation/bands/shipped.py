@@ -21,10 +21,10 @@ class Likeness(Schema):
     """Likeness of scaled residuals of runs of one site; see ``calibrated/posterior.py``.
 
     Attributes:
-        variance: Of residuals over their spread.
+        variance: Of residuals over how far bands reach.
         shared: Part of it that equal runs share; the rest each has for itself.
-        model_reach, layout_reach: Doublings between models and machine sizes, and between layouts,
-            over which the part shared falls by a factor of e.
+        reach: What must lie between runs, by the coordinates of ``calibrated/place.py``, for the
+            part shared to fall by a factor of e.
         believed: Part of the fall of variance that normal residuals would promise, which a band
             narrows by.
         source: Where the values are from.
@@ -32,8 +32,7 @@ class Likeness(Schema):
 
     variance: float
     shared: float
-    model_reach: float
-    layout_reach: float
+    reach: float
     believed: float = 1.0
     source: str = ""
 

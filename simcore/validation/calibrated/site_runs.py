@@ -1,7 +1,7 @@
 """Runs of published sources, each of which stands for a site."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -29,18 +29,17 @@ class SourceRun:
     residual: float
 
 
-def sites_of(runs: Sequence[SourceRun], spreads: Spreads) -> dict[str, SiteRuns]:
-    """Places and scaled residuals of the runs of each source, from all others."""
+def sites_of(runs: Sequence[SourceRun], widths: Mapping[str, Widths]) -> dict[str, SiteRuns]:
+    """Places and scaled residuals of the runs of each source; its *widths* are from all others."""
     found: dict[str, list[SourceRun]] = defaultdict(list)
     for run in runs:
         found[run.source].append(run)
     return {
         source: (
             [run.place for run in own],
-            [run.residual / width for run, width in zip(own, widths, strict=True)],
+            (np.array([run.residual for run in own]) / widths_at(own, widths[source])).tolist(),
         )
         for source, own in found.items()
-        for widths in (widths_at(own, left_out_widths(spreads, source)),)
     }
 
 

@@ -131,10 +131,10 @@ def test_an_engine_that_nobody_named_lies_between_those_that_are_named(tmp_path:
         engine: sum(
             abs(one - other)
             for one, other in zip(
-                own.layout,
+                own.near,
                 RunPlace.of_load_test(
                     levels=each, parameters=1, npus=8, requests_per_npu=8, tokens=4224
-                ).layout,
+                ).near,
                 strict=True,
             )
         )
