@@ -35,7 +35,7 @@ KNOWN = (0.70, 0.72, 0.74, 0.76, 0.78, 0.80, 0.82, 0.84, 0.86)
 PULL = 8.0
 """Independent rows of a value that weigh as much as the other levels."""
 FEW = 0.75
-"""What a kind or format adds that no row has. Two kinds are too few to fit it: models with routed
+"""Addition of a kind or format that no row has. Two kinds are too few to fit it: models with routed
 experts spread by 0.17 where dense ones do by 0.08 (rows of measured.csv), ln 2.2."""
 GROWTH = 0.01
 """Per doubling; what is farther is known less, if only by this little: 0.03 and 0.1 lower no
@@ -109,7 +109,7 @@ def inside_of(spreads: Spreads, constants: Constants, kept: Mask, judged: Mask) 
 
 
 def widths_of(spreads: Spreads, constants: Constants, kept: Mask, judged: Mask) -> Floats:
-    """Of *judged* rows from the *kept* ones, 0 for the others."""
+    """Widths of the bands of *judged* rows from the *kept* ones, 0 for the others."""
     groups = np.unique(spreads.group[judged])
     found = np.zeros(len(spreads.groups))
     if kept.any():

@@ -89,7 +89,7 @@ class Judged:
         return found
 
     def width(self, levels: tuple[str, ...], place: Place) -> float:
-        """How far a band reaches to each side, on the logarithm of the time."""
+        """Reach of a band to each side, on the logarithm of the time."""
         found: float = self._width(levels, place)  # type: ignore[attr-defined]
         return found
 

@@ -41,24 +41,24 @@ class Widths:
     kept: Mask | None = None
 
     def at(self, levels: tuple[str, ...], place: Place) -> float:
-        """How far a band reaches to each side, on the logarithm of the time."""
+        """Reach of a band to each side, on the logarithm of the time."""
         reach = self.constants.reach(self.spreads.chain, levels) + self._near(levels, place[0])
         doublings = self.spreads.doublings(self._spread_at(levels), place)
         return max(LEAST, float(np.exp(reach)) * (1 + self.constants.growth * doublings))
 
     def of_groups(self, judged: Ints) -> Floats:
-        """Of the groups with these numbers."""
+        """Widths at the groups with these numbers."""
         groups = [self.spreads.groups[int(at)] for at in judged]
         return np.array([self.at(group.levels, group.place) for group in groups], np.float64)
 
     def _near(self, levels: tuple[str, ...], size: float) -> float:
-        """What rows of this size of a model on this accelerator add."""
+        """Addition of rows of this size of a model on this accelerator."""
         cluster = levels[self.spreads.chain.levels.index(self.spreads.chain.cluster)]
         added = self._own(self._apart.get((cluster, size), ()), 0.0)
         return added + self._own(self._apart.get((*levels, size), ()), added)
 
     def _own(self, apart: Sequence[float], known: float) -> float:
-        """What rows add to what is *known* of them, being that far *apart* from their levels."""
+        """Addition of rows, that far *apart* from their levels, to what is *known* of them."""
         if not apart:
             return 0.0
         values = np.array(apart, np.float64) - known

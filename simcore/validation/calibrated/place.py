@@ -27,12 +27,12 @@ WIDTH, TOKENS, TENSOR, LAYOUT, MACHINE = 1.5, 2.0, 1.0, 4.0, 8.0
 micro-batch, of tp, of the other degrees of a plan, of layers and NPUs. What the time of a product
 hangs on counts most. Close to the best for the six largest sources, and for the others alike."""
 SHARDED = 0.5
-"""What lies between layouts with and without sharded weights."""
+"""Distance between layouts with and without sharded weights."""
 PARAMETERS, NPUS, REQUESTS, LENGTH = 1.0, 0.5, 2.0, 4.0
 """Doublings of load tests that count as 1: of parameters, of NPUs, of requests per NPU and of
 tokens per request."""
 APART = 1.0
-"""What lies between load tests with one pool and with two, and between those of an engine and of
+"""Distance between load tests with one pool and with two, and between those of an engine and of
 none in particular; between two engines lies twice as much."""
 
 

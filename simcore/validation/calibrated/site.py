@@ -52,7 +52,7 @@ class SitePart:
         self.posterior = Posterior([run.place for run in runs], scaled, likeness)
 
     def width(self, place: RunPlace) -> float:
-        """How far bands reach at a place, from the runs of others."""
+        """Reach of bands at a place, from the runs of others."""
         return self.judged.width(place.levels, place.model)
 
     def moved(self, place: RunPlace, width: float) -> Moved:

@@ -50,6 +50,6 @@ def left_out_widths(spreads: Spreads, source: str) -> Widths:
 
 
 def widths_at(runs: Sequence[SourceRun], widths: Widths) -> Floats:
-    """How far bands reach at the places of runs."""
+    """Reach of bands at the places of runs."""
     at = cache(widths.at)
     return np.array([at(run.place.levels, run.place.model) for run in runs], np.float64)
