@@ -38,12 +38,13 @@ def test_no_class_of_many_rows_is_far_from_four_of_five(chain: Chain) -> None:
     every = np.ones(spreads.values.size, np.bool_)
     inside = inside_of(spreads, read_constants(TABLES).of(chain), every, every)
     assert 0.75 <= inside.mean() <= 0.85
-    names = [[group.source for group in spreads.groups], [group.levels for group in spreads.groups]]
+    names = [[group.source for group in spreads.groups]]
+    names += [[" ".join(group.levels) for group in spreads.groups]]
     names += [[group.levels[at] for group in spreads.groups] for at in range(len(chain.levels))]
     shares = {}
     for values in names:
-        for value in set(map(str, values)):
-            rows = np.array([str(one) == value for one in values])[spreads.group]
+        for value in set(values):
+            rows = np.array([one == value for one in values])[spreads.group]
             if rows.sum() >= LEAST_ROWS:
                 shares[value] = float(inside[rows].mean())
     assert len(shares) > 20
