@@ -1,14 +1,16 @@
 """Bands of predictions: write their tables, and see whether they hold.
 
     python benchmarks/bands.py write --llm LLM.csv --serving REQUESTS.csv
-    python benchmarks/bands.py score [--fixed]
+    python benchmarks/bands.py score
     python benchmarks/bands.py siblings
     python benchmarks/bands.py trust
 
 ``write`` predicts both tables (some minutes) and writes configs/validation: residuals by class,
-and the constants fitted to them. ``score`` reads these residuals and leaves each source out in
-turn: bands for its rows are made, constants included, from rows of other sources and other pairs
-of accelerator and model. ``--fixed`` keeps the shipped constants, which is quicker and flatters.
+and the constants fitted to them. ``score`` reads these residuals and says how many rows lie inside
+their bands, by class: with all rows given; with a tenth of them left out in turn; and with each
+source left out in turn, so that bands for its rows are made, constants included, from rows of other
+sources and other pairs of accelerator and model. It tells how many classes lie outside 65 to 92 %,
+and how many would by chance.
 ``siblings`` takes from these residuals how well the ratio of two predictions of one model on one
 accelerator is known, and says for each source whether the others foretell it.
 ``trust`` prints the table of accelerators of docs/calibration.md.
@@ -24,16 +26,17 @@ import numpy as np
 from simcore import accelerator_trust, load_npu, shipped_names
 from simcore.config import Run
 from simcore.validation.bands.classes import SERVING, TRAINING
-from simcore.validation.bands.fit import fitted, left_out
+from simcore.validation.bands.fit import FOLDS, WITHIN, fitted, inside_of, left_out
 from simcore.validation.bands.residuals import Chain, Group, grouped, read_groups, write_groups
 from simcore.validation.bands.serving import served_group
-from simcore.validation.bands.shipped import FOLDER, BandConstants, Likeness, read_constants
+from simcore.validation.bands.shipped import FOLDER, BandConstants, Likeness
 from simcore.validation.bands.siblings import left_out_coverage, write_errors
-from simcore.validation.bands.spread import Constants, Mask, Spreads
+from simcore.validation.bands.spread import Mask, Spreads
+from simcore.validation.bands.width import Widths
 from simcore.validation.bands.write import constants_of, training_groups, write_constants
 from simcore.validation.calibrated.fit import fitted_likeness
 from simcore.validation.calibrated.place import RunPlace
-from simcore.validation.calibrated.site_runs import SourceRun, sites_of
+from simcore.validation.calibrated.site_runs import SourceRun, left_out_widths, sites_of
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.report import training_s
@@ -45,6 +48,9 @@ from simcore.validation.training import TrainingPredictor
 
 LEAST = 20
 """Rows of a class whose coverage is told."""
+HOLDS = (0.65, 0.92)
+"""Parts inside between which a class counts as held."""
+DRAWS = 4000
 
 
 def main() -> None:
@@ -56,12 +62,11 @@ def main() -> None:
     parser.add_argument("--llm", type=Path)
     parser.add_argument("--serving", type=Path)
     parser.add_argument("--configs", type=Path, default=Path("configs"))
-    parser.add_argument("--fixed", action="store_true")
     given = parser.parse_args()
     folder = given.configs / FOLDER
     if given.what == "score":
         for chain in (TRAINING, SERVING):
-            score(chain, read_groups(folder / chain.file, chain), folder if given.fixed else None)
+            score(chain, read_groups(folder / chain.file, chain))
         return
     if given.what == "siblings":
         siblings(folder)
@@ -82,13 +87,11 @@ def write(llm: Path, serving: Path, folder: Path) -> None:
     groups = training_groups(trained)
     tests = list(served_tests(serving))
     served = grouped(group for group, _ in tests)
-    training = constants_of(TRAINING, groups)
-    loaded = constants_of(SERVING, served)
     constants = BandConstants(
-        training=training,
-        serving=loaded,
-        site=likeness_of(trained, training),
-        served_site=served_likeness([run for _, run in tests], served, loaded),
+        training=constants_of(TRAINING, groups),
+        serving=constants_of(SERVING, served),
+        site=likeness_of(trained),
+        served_site=served_likeness([run for _, run in tests], served),
     )
     write_groups(folder / TRAINING.file, TRAINING, groups)
     write_groups(folder / SERVING.file, SERVING, served)
@@ -126,18 +129,23 @@ def served_tests(serving: Path) -> Iterator[tuple[Group, SourceRun]]:
             yield group, run
 
 
-def served_likeness(runs: list[SourceRun], groups: list[Group], constants: Constants) -> Likeness:
+def served_likeness(runs: list[SourceRun], groups: list[Group]) -> Likeness:
     """What load tests of one site share, from pairs of model and accelerator."""
-    sites = sites_of(runs, Spreads(SERVING, groups), constants)
+    sites = sites_of(runs, widths_without_each(Spreads(SERVING, groups)))
     told = f"fitted by simcore/validation/calibrated/fit.py to {len(runs)} load tests of "
     told += f"{len(sites)} pairs of model and accelerator"
     return fitted_likeness(sites).model_copy(update={"source": told})
 
 
-def likeness_of(trained: list[tuple[Compared, Run]], constants: Constants) -> Likeness:
+def widths_without_each(spreads: Spreads) -> dict[str, Widths]:
+    """Widths of bands from what is known without each source."""
+    return {source: left_out_widths(spreads, source) for source in spreads.sources}
+
+
+def likeness_of(trained: list[tuple[Compared, Run]]) -> Likeness:
     """What runs of one site share, from the sources of *trained*."""
     spreads = Spreads(TRAINING, training_groups(trained))
-    sites = sites_of(source_runs(trained), spreads, constants)
+    sites = sites_of(source_runs(trained), widths_without_each(spreads))
     told = f"fitted by simcore/validation/calibrated/fit.py to {len(trained)} rows of "
     told += f"{len(sites)} sources"
     return fitted_likeness(sites).model_copy(update={"source": told})
@@ -153,39 +161,85 @@ def source_runs(trained: list[tuple[Compared, Run]]) -> list[SourceRun]:
     ]
 
 
-def score(chain: Chain, groups: tuple[Group, ...], fixed: Path | None) -> None:
-    """Print the part of left-out rows inside their bands: by source, and by class."""
+def score(chain: Chain, groups: tuple[Group, ...]) -> None:
+    """Print the part of rows inside their bands, by source and by class, and those far off."""
     spreads = Spreads(chain, groups)
-    kept = read_constants(fixed).of(chain) if fixed else None
-    inside = np.zeros(spreads.values.size, np.bool_)
-    for source in range(len(spreads.sources)):
-        own = spreads.source == source
-        constants = kept or fitted(chain, groups, ~own)
-        inside[own] = inside_of(spreads, constants, own)
+    inside = ways(spreads)
     weights = 1 / np.bincount(spreads.source)[spreads.source]
-    mean = float(np.average(inside, weights=weights))
-    print(
-        f"{chain.name}: {mean:.1%} inside (mean over {len(spreads.sources)} sources), "
-        f"{inside.mean():.1%} of rows"
-    )
-    for names, values in classes(spreads):
+    for way, held in inside.items():
+        mean = float(np.average(held, weights=weights))
+        print(
+            f"{chain.name}, {way}: {mean:.1%} inside (mean over {len(spreads.sources)} sources), "
+            f"{held.mean():.1%} of rows"
+        )
+    large = [(name, rows) for name, rows in classes(spreads) if rows.sum() >= LEAST]
+    for name, rows in large:
+        told = ", ".join(f"{held[rows].mean():.0%}" for held in inside.values())
+        print(f"  {name}: {told} of {rows.sum()}")
+    for way, held in inside.items():
+        shares = [held[rows].mean() for _, rows in large]
+        outside = sum(not HOLDS[0] <= share <= HOLDS[1] for share in shares)
+        alike = source_likeness(spreads, held)
+        print(
+            f"{chain.name}, {way}: {outside} of {len(large)} classes outside; by chance "
+            f"{by_chance(spreads, [rows for _, rows in large], 0):.1f} if rows were independent, "
+            f"{by_chance(spreads, [rows for _, rows in large], alike):.1f} with the correlation of "
+            f"{alike:.2f} within sources"
+        )
+
+
+def ways(spreads: Spreads) -> dict[str, Mask]:
+    """Rows inside bands that know them, that lack a tenth of the rows, and that lack the source."""
+    every, fold = np.ones(spreads.values.size, np.bool_), np.arange(spreads.values.size) % FOLDS
+    constants = fitted(spreads.chain, spreads.groups)
+    rest, other = np.zeros_like(every), np.zeros_like(every)
+    for number in range(FOLDS):
+        rest |= inside_of(spreads, constants, fold != number, fold == number)
+    for at, source in enumerate(spreads.sources):
+        found, kept = left_out(spreads, source)
+        other |= inside_of(spreads, found, kept, spreads.source == at)
+    given = inside_of(spreads, constants, every, every)
+    return {"given": given, "rows left out": rest, "source left out": other}
+
+
+def source_likeness(spreads: Spreads, inside: Mask) -> float:
+    """Correlation within sources of whether rows lie inside (analysis of variance, one way)."""
+    counts = np.bincount(spreads.source)
+    means = np.bincount(spreads.source, inside) / counts
+    within = ((inside - means[spreads.source]) ** 2).sum() / (inside.size - counts.size)
+    between = (counts * (means - inside.mean()) ** 2).sum() / (counts.size - 1)
+    size = (inside.size - (counts**2).sum() / inside.size) / (counts.size - 1)
+    return max(0.0, float((between - within) / (between + (size - 1) * within)))
+
+
+def by_chance(spreads: Spreads, large: list[Mask], alike: float) -> float:
+    """Classes expected outside where each row lies inside with probability ``WITHIN``.
+
+    Probabilities of sources differ by a beta distribution with the intraclass correlation *alike*.
+    """
+    random, expected = np.random.default_rng(0), 0.0
+    for rows in large:
+        counts = np.bincount(spreads.source[rows])
+        counts = counts[counts > 0]
+        parts = np.full((DRAWS, counts.size), WITHIN)
+        if alike > 0:
+            rest = 1 / alike - 1
+            parts = random.beta(WITHIN * rest, (1 - WITHIN) * rest, parts.shape)
+        share = random.binomial(counts, parts).sum(axis=1) / counts.sum()
+        expected += float(np.mean((share < HOLDS[0]) | (share > HOLDS[1])))
+    return expected
+
+
+def classes(spreads: Spreads) -> Iterator[tuple[str, Mask]]:
+    """Rows by source, by each level, and by all levels together."""
+    names = ("source", *spreads.chain.levels, "class")
+    for at, sort in enumerate(names):
+        values = [
+            " ".join((one.source, *one.levels, " ".join(one.levels))[at : at + 1])
+            for one in spreads.groups
+        ]
         for value in sorted(set(values)):
-            rows = np.array([one == value for one in values])[spreads.group]
-            if rows.sum() >= LEAST:
-                print(f"  {names} {' '.join(value)}: {inside[rows].mean():.1%} of {rows.sum()}")
-
-
-def inside_of(spreads: Spreads, constants: Constants, own: Mask) -> Mask:
-    """True for the *own* rows inside bands from all others."""
-    return left_out(spreads, constants, of=own).inside(constants)
-
-
-def classes(spreads: Spreads) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-    """Ways to sort groups into classes: by source, by each level, and by all levels together."""
-    yield "source", [(group.source,) for group in spreads.groups]
-    for at, level in enumerate(spreads.chain.levels):
-        yield level, [(group.levels[at],) for group in spreads.groups]
-    yield "class", [group.levels for group in spreads.groups]
+            yield f"{sort} {value}", np.array([one == value for one in values])[spreads.group]
 
 
 if __name__ == "__main__":

@@ -19,28 +19,33 @@ stand for sites.
 import argparse
 import csv
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import log
 from pathlib import Path
 
 import numpy as np
-from bands import served_tests, source_runs, training_runs
+from bands import served_tests, source_runs, training_runs, widths_without_each
 
-from simcore.validation.bands.classes import SERVING, TRAINING, Chain
-from simcore.validation.bands.fit import fitted
-from simcore.validation.bands.residuals import grouped
+from simcore.validation.bands.classes import SERVING, TRAINING
+from simcore.validation.bands.residuals import Chain, grouped
 from simcore.validation.bands.shipped import Likeness
-from simcore.validation.bands.spread import Constants, Floats, Ints, Mask, Spreads
+from simcore.validation.bands.spread import Floats, Ints, Spreads
+from simcore.validation.bands.width import Widths
 from simcore.validation.bands.write import training_groups
-from simcore.validation.calibrated.fit import fitted_likeness
+from simcore.validation.calibrated.fit import SiteRuns, falls_of, fitted_likeness
 from simcore.validation.calibrated.posterior import Posterior
 from simcore.validation.calibrated.site import MOST_SHIFT
-from simcore.validation.calibrated.site_runs import SourceRun, left_out_widths, sites_of
+from simcore.validation.calibrated.site_runs import (
+    SourceRun,
+    sites_of,
+    widths_at,
+)
 
 HOW = ("drawn", "chosen", "chosen of half the runs")
 """Ways to find the runs that are given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Published:
     """Runs of one kind with their sources.
 
@@ -55,6 +60,21 @@ class Published:
     runs: list[SourceRun]
     spreads: Spreads
     errors: dict[int, float] = field(default_factory=dict)
+
+    @cached_property
+    def widths(self) -> dict[str, Widths]:
+        """Of bands from what is known without each source."""
+        return widths_without_each(self.spreads)
+
+    @cached_property
+    def sites(self) -> dict[str, SiteRuns]:
+        """All sources as sites."""
+        return sites_of(self.runs, self.widths)
+
+    @cached_property
+    def falls(self) -> dict[str, Floats]:
+        """How far a few runs of each large site lower the errors of its others."""
+        return {name: falls_of(site) for name, site in self.sites.items() if len(site[1]) >= 10}
 
     def site(self, source: str) -> list[SourceRun]:
         """Runs of a source, as predicted by what knew nothing of it, where that is told."""
@@ -113,13 +133,13 @@ def print_worth(published: Published, own: int, draws: int, most: int, best: boo
     for at in np.argsort(-np.bincount(published.spreads.source), kind="stable")[:most]:
         source = published.spreads.sources[int(at)]
         site = published.site(source)
-        likeness, widths, constants = left_out(source, published)
+        likeness, widths = left_out(source, published)
         if best:
             scaled = [run.residual / width for run, width in zip(site, widths, strict=True)]
             likeness = fitted_likeness({source: ([run.place for run in site], scaled)}, own)
         raw, *moved = worth(site, widths, likeness, own, draws)
         falls.append([1 - error / raw for error in moved])
-        before, after = coverage(site, widths, likeness, constants, random_picks(site, own, draws))
+        before, after = coverage(site, widths, likeness, random_picks(site, own, draws))
         told = ", ".join(
             f"{error:.1%} {how} ({fall:+.0%} less)"
             for error, how, fall in zip(moved, HOW, falls[-1], strict=True)
@@ -132,14 +152,11 @@ def print_worth(published: Published, own: int, draws: int, most: int, best: boo
     print("mean: error falls by " + ", ".join(f"{fall:.1%} ({how})" for fall, how in means))
 
 
-def left_out(source: str, published: Published) -> tuple[Likeness, Floats, Constants]:
-    """What runs of one site share, spreads of those of a source, and bands, from all others."""
-    runs, spreads = published.runs, published.spreads
-    others = spreads.source != spreads.sources.index(source)
-    constants = fitted(published.chain, spreads.groups, others)
-    sites = sites_of([run for run in runs if run.source != source], spreads, constants)
-    widths = left_out_widths(source, published.site(source), spreads, constants)
-    return fitted_likeness(sites), widths, constants
+def left_out(source: str, published: Published) -> tuple[Likeness, Floats]:
+    """What runs of one site share, and how far bands reach for a source's, from all others."""
+    others = {name: site for name, site in published.sites.items() if name != source}
+    widths = widths_at(published.site(source), published.widths[source])
+    return fitted_likeness(others, falls=published.falls), widths
 
 
 def random_picks(site: list[SourceRun], own: int, draws: int) -> list[Ints]:
@@ -203,7 +220,6 @@ def coverage(
     site: list[SourceRun],
     widths: Floats,
     likeness: Likeness,
-    constants: Constants,
     picks: list[Ints],
 ) -> tuple[float, float]:
     """Parts of the runs not given that lie in their bands: as simulated, and moved."""
@@ -214,16 +230,10 @@ def coverage(
         means, left = Posterior([places[at] for at in own], scaled, likeness).at(places)
         rest = np.setdiff1d(np.arange(len(site)), own)
         shifts = np.clip(widths * means, -MOST_SHIFT, MOST_SHIFT)
-        moved = inside(residuals - shifts, widths * np.sqrt(left), constants)
-        found.append((inside(residuals, widths, constants)[rest].mean(), moved[rest].mean()))
+        moved = np.abs(residuals - shifts) <= widths * np.sqrt(left)
+        found.append(((np.abs(residuals) <= widths)[rest].mean(), moved[rest].mean()))
     before, after = np.mean(found, axis=0)
     return float(before), float(after)
-
-
-def inside(residuals: Floats, widths: Floats, constants: Constants) -> Mask:
-    """True where a residual lies in the band of its width."""
-    above_low = residuals >= -constants.low * widths
-    return np.asarray(above_low & (residuals <= constants.high * widths), np.bool_)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from simcore.validation.bands.classes import TRAINING
 from simcore.validation.bands.shipped import shipped, shipped_constants
 from simcore.validation.calibrated.place import RunPlace
 from simcore.validation.calibrated.posterior import Posterior
-from simcore.validation.calibrated.site_runs import SourceRun, left_out_widths
+from simcore.validation.calibrated.site_runs import SourceRun, left_out_widths, widths_at
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.report import training_s
@@ -43,7 +43,7 @@ def test_five_runs_chosen_as_advised_lower_the_error_of_the_others_by_a_sixth() 
     runs, judged, likeness = _runs(), shipped(TRAINING), shipped_constants().site
     assert len(runs) > 70
     places, residuals = [run.place for run in runs], np.array([run.residual for run in runs])
-    widths = left_out_widths(SITE, runs, judged.spreads, judged.constants)
+    widths = widths_at(runs, left_out_widths(judged.spreads, SITE))
     own: list[int] = []
     while len(own) < OWN:
         gains = Posterior([places[at] for at in own], [0.0] * len(own), likeness).gains(

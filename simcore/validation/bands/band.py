@@ -30,14 +30,13 @@ class Band:
     def around(
         cls,
         *,
-        below: float,
-        above: float,
+        width: float,
         trust: Trust,
         reason: str,
         shift: float = 0.0,
     ) -> "Band":
-        """The band from logarithms: its *shift*, and how far it reaches *below* and *above*."""
-        ends = exp(shift - below), exp(shift + above)
+        """The band from logarithms: its *shift*, and how far it reaches to each side of it."""
+        ends = exp(shift - width), exp(shift + width)
         return cls(low=ends[0], high=ends[1], trust=trust, reason=reason, middle=exp(shift))
 
     def of(self, time_s: float) -> tuple[float, float]:

@@ -132,7 +132,7 @@ def _evidence(
     spread = judged.spread(levels)
     npu = levels[SERVING.levels.index("npu")]
     measured = npu in judged.known("npu")
-    width = judged.width(spread, place)
+    width = judged.width(levels, place)
     width *= ASSUMED if lacks else 1.0 if measured else UNFITTED
     trust: Trust = "few runs"
     if lacks or not measured:
@@ -143,11 +143,9 @@ def _evidence(
         trust = "measured"
     return Evidence(
         spread=spread,
-        below=judged.constants.low * width,
-        above=judged.constants.high * width,
+        width=width,
         trust=trust,
         reason=lacks or _told(judged, levels, spread.depth, spread.rows, measured),
-        width=width,
     )
 
 

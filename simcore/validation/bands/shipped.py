@@ -10,7 +10,8 @@ from simcore.files.resources import shipped_folder
 from simcore.files.yaml_file import read_table
 from simcore.schema import Schema
 from simcore.validation.bands.residuals import Chain, Group, read_groups
-from simcore.validation.bands.spread import Constants, Spread, Spreads, widening
+from simcore.validation.bands.spread import Constants, Spread, Spreads
+from simcore.validation.bands.width import Place, Widths
 
 FOLDER = "validation"
 CONSTANTS = "bands.yaml"
@@ -20,10 +21,10 @@ class Likeness(Schema):
     """Likeness of scaled residuals of runs of one site; see ``calibrated/posterior.py``.
 
     Attributes:
-        variance: Of residuals over their spread.
+        variance: Of residuals over how far bands reach.
         shared: Part of it that equal runs share; the rest each has for itself.
-        model_reach, layout_reach: Doublings between models and machine sizes, and between layouts,
-            over which the part shared falls by a factor of e.
+        reach: What must lie between runs, by the coordinates of ``calibrated/place.py``, for the
+            part shared to fall by a factor of e.
         believed: Part of the fall of variance that normal residuals would promise, which a band
             narrows by.
         source: Where the values are from.
@@ -31,8 +32,7 @@ class Likeness(Schema):
 
     variance: float
     shared: float
-    model_reach: float
-    layout_reach: float
+    reach: float
     believed: float = 1.0
     source: str = ""
 
@@ -69,7 +69,8 @@ class Judged:
     constants: Constants
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_spread", cache(self._spread_at))
+        object.__setattr__(self, "_spread", cache(self.spreads.at))
+        object.__setattr__(self, "_width", cache(Widths(self.spreads, self.constants).at))
         object.__setattr__(self, "_known", cache(self._values_of))
 
     @classmethod
@@ -83,17 +84,14 @@ class Judged:
         return cls(spreads, read_constants(folder).of(chain))
 
     def spread(self, levels: tuple[str, ...]) -> Spread:
-        """Spread at a class; each is worked out once."""
+        """The class around *levels* that has rows; each is worked out once."""
         found: Spread = self._spread(levels)  # type: ignore[attr-defined]
         return found
 
-    def _spread_at(self, levels: tuple[str, ...]) -> Spread:
-        return self.spreads.at(levels, self.constants)
-
-    def width(self, spread: Spread, place: tuple[float, float]) -> float:
-        """Spread at a model and a machine size, widened."""
-        doublings = self.spreads.doublings(spread, place)
-        return spread.size * widening(spread.lack, doublings, self.constants)
+    def width(self, levels: tuple[str, ...], place: Place) -> float:
+        """Reach of a band to each side, on the logarithm of the time."""
+        found: float = self._width(levels, place)  # type: ignore[attr-defined]
+        return found
 
     def known(self, level: str) -> frozenset[str]:
         """Values of a level that have rows."""

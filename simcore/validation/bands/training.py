@@ -48,22 +48,19 @@ class Evidence:
 
     Attributes:
         spread: Of their class.
-        below, above: Ends of the band on the logarithm of the time.
+        width: How far the band reaches to each side, on the logarithm of the time.
         trust, reason: As of the band.
-        width: Mean size of residuals that is expected here.
     """
 
     spread: Spread
-    below: float
-    above: float
+    width: float
     trust: Trust
     reason: str
-    width: float
 
     @property
     def band(self) -> Band:
         """The band without a calibration."""
-        return Band.around(below=self.below, above=self.above, trust=self.trust, reason=self.reason)
+        return Band.around(width=self.width, trust=self.trust, reason=self.reason)
 
 
 def training_band(run: Run) -> Band:
@@ -98,14 +95,11 @@ def _evidence(
                 f"{reason}; {twin} has the same chip",
             )
     spread = judged.spread(levels)
-    width = judged.width(spread, place) * factor
     return Evidence(
         spread=spread,
-        below=judged.constants.low * width,
-        above=judged.constants.high * width,
+        width=judged.width(levels, place) * factor,
         trust=trust or _trust(spread),
         reason=reason or _told(judged, spread, levels, place),
-        width=width,
     )
 
 

@@ -61,8 +61,7 @@ def constants_of(chain: Chain, groups: Sequence[Group]) -> Constants:
     return fitted(chain, groups).model_copy(
         update={
             "source": f"fitted by simcore/validation/bands/fit.py to {rows} rows of {sources} "
-            f"sources in {chain.file}, each judged by rows of other sources and of other pairs of "
-            "accelerator and model"
+            f"sources in {chain.file}"
         }
     )
 

@@ -1,6 +1,6 @@
 """The file of a calibration: runs of one's own, predicted and measured."""
 
-from math import log, log2
+from math import log
 from pathlib import Path
 from typing import Self
 
@@ -11,7 +11,7 @@ from simcore.errors import ConfigError
 from simcore.files.yaml_file import FILE_VERSION, read_table
 from simcore.schema import Schema, Seconds
 from simcore.validation.bands.classes import SERVING
-from simcore.validation.calibrated.place import SHARDED, RunPlace
+from simcore.validation.calibrated.place import RunPlace
 
 MOST_RUNS = 500
 """Runs of one file; the first twenty do most."""
@@ -23,7 +23,8 @@ class SiteRun(Schema):
     Attributes:
         run: Name.
         kind, number_format, npu, layout: Class of its prediction.
-        parameters: Of its model.
+        parameters, hidden, layers: Of its model.
+        sequence: Tokens of a sequence.
         npus: Of its machine.
         tp, pp, cp, ep, micro_batch: Of its plan.
         sharded: Whether weights are sharded over data parallelism.
@@ -36,6 +37,9 @@ class SiteRun(Schema):
     npu: str
     layout: str
     parameters: int = Field(ge=1)
+    hidden: int = Field(ge=1)
+    layers: int = Field(ge=1)
+    sequence: int = Field(ge=1)
     npus: int = Field(ge=1)
     tp: int = Field(ge=1)
     pp: int = Field(ge=1)
@@ -54,13 +58,13 @@ class SiteRun(Schema):
     @property
     def place(self) -> RunPlace:
         """Its place among other runs."""
-        degrees = (self.tp, self.pp, self.cp, self.ep, self.micro_batch)
-        levels = (self.kind, self.number_format, self.npu, self.layout)
-        return RunPlace(
-            levels=levels,
-            kinds=levels[:3],
-            model=(log2(self.parameters), log2(self.npus)),
-            layout=(*map(log2, degrees), SHARDED if self.sharded else 0.0),
+        return RunPlace.of_training(
+            levels=(self.kind, self.number_format, self.npu, self.layout),
+            model=(self.parameters, self.hidden, self.layers),
+            npus=self.npus,
+            tokens=self.sequence * self.micro_batch,
+            degrees=(self.tp, self.pp, self.cp, self.ep),
+            sharded=self.sharded,
         )
 
 

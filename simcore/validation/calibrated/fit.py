@@ -19,35 +19,45 @@ from simcore.validation.bands.spread import Floats
 from simcore.validation.calibrated.place import RunPlace
 from simcore.validation.calibrated.posterior import MOST, Posterior
 
-SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
-REACHES = (0.5, 1.0, 2.0, 4.0, 8.0)
-MODEL_REACH = 2.0
-"""Doublings between models and machine sizes; too few sources have several models to fit it."""
+SHARES = (0.3, 0.5, 0.7, 0.9)
+REACHES = (0.5, 0.7, 1.0, 1.4, 2.0, 3.0)
+TRIED = tuple(
+    Likeness(variance=1.0, shared=share, reach=reach) for share in SHARES for reach in REACHES
+)
 
 SiteRuns = tuple[Sequence[RunPlace], Sequence[float]]
 """Places and scaled residuals of the runs of one source."""
 
 
-def fitted_likeness(sites: Mapping[str, SiteRuns], own: int = 5, draws: int = 24) -> Likeness:
+def fitted_likeness(
+    sites: Mapping[str, SiteRuns],
+    own: int = 5,
+    draws: int = 24,
+    falls: Mapping[str, Floats] | None = None,
+) -> Likeness:
     """The values with which *own* runs of a site lower the errors of its others most.
 
     Sites weigh alike; those with less than twice *own* runs judge nothing. Fewer *draws* than some
-    twenty leave it to luck which of two reaches is the better one.
+    twenty leave it to luck which of two reaches is the better one. *falls*, of each site, are those
+    of ``falls_of`` where they are known.
     """
-    large = [
-        (places, np.clip(np.array(scaled, np.float64), -MOST, MOST))
-        for _, (places, scaled) in sorted(sites.items())
-        if len(scaled) >= 2 * own
-    ]
-    variance = round(float(np.mean([np.mean(z**2) for _, z in large])), 3)
-    fixed = {"variance": variance, "model_reach": MODEL_REACH}
-    tried = [
-        Likeness(shared=share, layout_reach=reach, **fixed) for share in SHARES for reach in REACHES
-    ]
-    falls = [np.mean([_fall(*site, one, own, draws) for site in large]) for one in tried]
-    best = tried[int(np.argmax(falls))]
-    seen = float(np.mean([_seen(*site, best, own, draws) for site in large]))
-    return best.model_copy(update={"believed": round(min(max(seen, 0.0), 1.0), 2)})
+    large = {name: site for name, site in sorted(sites.items()) if len(site[1]) >= 2 * own}
+    known = falls or {name: falls_of(site, own, draws) for name, site in large.items()}
+    best = TRIED[int(np.argmax(np.mean([known[name] for name in large], axis=0)))]
+    variance = float(np.mean([np.mean(_clipped(site) ** 2) for site in large.values()]))
+    best = best.model_copy(update={"variance": round(variance, 3)})
+    seen = [_seen(site[0], _clipped(site), best, own, draws) for site in large.values()]
+    return best.model_copy(update={"believed": round(min(max(float(np.mean(seen)), 0.0), 1.0), 2)})
+
+
+def falls_of(site: SiteRuns, own: int = 5, draws: int = 24) -> Floats:
+    """(T,): for each of ``TRIED``, by which part *own* runs lower the errors of the others."""
+    found = [_fall(site[0], _clipped(site), one, own, draws) for one in TRIED]
+    return np.array(found, np.float64)
+
+
+def _clipped(site: SiteRuns) -> Floats:
+    return np.clip(np.array(site[1], np.float64), -MOST, MOST)
 
 
 def _fall(

@@ -1,8 +1,8 @@
 """Posterior of a site's residuals, given some of its runs.
 
-Scaled residuals z = ln(measured / predicted) / spread of the runs of a site are jointly normal
-with mean 0, the covariance of ``place.py`` between runs, and a part that no two runs share. Given
-runs with z, another one has the mean k' K^-1 z, and of its variance v is left the part
+Scaled residuals of the runs of a site, z = ln(measured / predicted) / width of the band, are
+jointly normal with mean 0, the covariance of ``place.py`` between runs, and a part of their own.
+Given runs with z, another one has the mean k' K^-1 z, and of its variance v is left the part
 1 - c k' K^-1 k / v, c being what bands believe of it: runs far away move nothing.
 
 Source: D. Lindley, A. Smith, "Bayes Estimates for the Linear Model", J. R. Statist. Soc. B 34,
@@ -18,8 +18,8 @@ from simcore.validation.bands.shipped import Likeness
 from simcore.validation.bands.spread import Floats
 from simcore.validation.calibrated.place import RunPlace, shared
 
-MOST = 4.0
-"""Spreads beyond which a residual moves predictions no further: one odd run decides nothing."""
+MOST = 3.0
+"""Widths of bands beyond which a residual moves predictions no further: one run decides nothing."""
 
 
 class Posterior:
@@ -27,7 +27,7 @@ class Posterior:
 
     Attributes:
         places: Of the runs.
-        scaled: Their residuals over their spreads, clipped.
+        scaled: Their residuals over the widths of their bands, clipped.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Posterior:
     def gains(self, places: Sequence[RunPlace], widths: Floats) -> Floats:
         """Fall of the variances at all *places* together, were one of them measured, for each.
 
-        Residuals at the places spread by *widths*.
+        Bands at the places reach *widths* to each side.
 
         Source: D. Cohn, "Neural Network Exploration Using Optimal Experiment Design", 1994,
         section 3; for normal variables exact.

@@ -12,12 +12,13 @@ from simcore.simulation import simulate_run
 from simcore.validation.bands.classes import SERVING
 from simcore.validation.bands.serving import served_size
 from simcore.validation.calibrated.file import SiteLoadTest, SiteRun
-from simcore.validation.calibrated.place import RunPlace
+from simcore.validation.calibrated.place import RunPlace, load_of
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.report import training_s
 from simcore.validation.rows import MeasuredRow
 from simcore.validation.served.predict import ServedPredictor
+from simcore.workload import TrainingWorkload
 
 _LOADED = frozenset({"tpot_ms", "concurrency", "input_len", "output_len"})
 """Columns that tables of load tests have, and no others."""
@@ -48,14 +49,18 @@ class OwnRun:
         """The row for the file of a calibration; it must have been measured."""
         assert self.measured_s is not None
         kind, number_format, npu, layout = self.place.levels
-        plan = self.run.plan
+        plan, workload = self.run.plan, self.run.workload
+        assert isinstance(workload, TrainingWorkload)
         return SiteRun.build(
             run=self.name,
             kind=kind,
             number_format=number_format,
             npu=npu,
             layout=layout,
-            parameters=self.run.workload.model.parameters,
+            parameters=workload.model.parameters,
+            hidden=workload.model.hidden,
+            layers=workload.model.layers,
+            sequence=workload.sequence,
             npus=self.run.platform.npus,
             tp=plan.tp,
             pp=plan.pp,
@@ -90,14 +95,14 @@ class OwnLoadTest:
         """The row for the file of a calibration; it must have been measured."""
         assert self.measured_s is not None
         parameters, npus = served_size(self.row)
-        requests, tokens, *_ = self.place.layout
+        requests_per_npu, tokens = load_of(self.row)
         return SiteLoadTest.build(
             run=self.name,
             **dict(zip(SERVING.levels, self.place.levels, strict=True)),
             parameters=parameters,
             npus=npus,
-            requests_per_npu=2**requests,
-            tokens=2**tokens,
+            requests_per_npu=requests_per_npu,
+            tokens=tokens,
             predicted_s=self.predicted_s,
             measured_s=self.measured_s,
         )

@@ -39,7 +39,7 @@ class SitePart:
     Attributes:
         runs: Of training, or load tests.
         judged: Residuals of the runs of others.
-        widths: Their spread at the place of each run.
+        widths: How far bands reach at the place of each run.
         posterior: What the runs tell.
     """
 
@@ -52,11 +52,11 @@ class SitePart:
         self.posterior = Posterior([run.place for run in runs], scaled, likeness)
 
     def width(self, place: RunPlace) -> float:
-        """Spread of residuals at a place, from the runs of others."""
-        return self.judged.width(self.judged.spread(place.levels), place.model)
+        """Reach of bands at a place, from the runs of others."""
+        return self.judged.width(place.levels, place.model)
 
     def moved(self, place: RunPlace, width: float) -> Moved:
-        """Effect on a prediction at *place* whose residuals spread by *width*."""
+        """Effect on a prediction at *place* whose band reaches *width* to each side."""
         means, left = self.posterior.at([place])
         shift = min(max(width * float(means[0]), -MOST_SHIFT), MOST_SHIFT)
         return Moved(shift=shift, left=sqrt(float(left[0])))
@@ -112,8 +112,7 @@ class Site:
         if all(one.place.kinds != place.kinds for one in part.runs):
             told += f", none of them on {', '.join(reversed(place.kinds))}"
         return Band.around(
-            below=evidence.below * moved.left,
-            above=evidence.above * moved.left,
+            width=evidence.width * moved.left,
             shift=moved.shift,
             trust=evidence.trust,
             reason=f"{evidence.reason}; {told}",

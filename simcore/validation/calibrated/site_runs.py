@@ -1,12 +1,15 @@
 """Runs of published sources, each of which stands for a site."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
-from simcore.validation.bands.spread import Constants, Floats, Spread, Spreads, widening
+from simcore.validation.bands.fit import left_out
+from simcore.validation.bands.spread import Floats, Spreads
+from simcore.validation.bands.width import Widths
 from simcore.validation.calibrated.fit import SiteRuns
 from simcore.validation.calibrated.place import RunPlace
 
@@ -26,41 +29,27 @@ class SourceRun:
     residual: float
 
 
-def sites_of(
-    runs: Sequence[SourceRun], spreads: Spreads, constants: Constants
-) -> dict[str, SiteRuns]:
-    """Places and scaled residuals of the runs of each source, from the spreads of other sources."""
+def sites_of(runs: Sequence[SourceRun], widths: Mapping[str, Widths]) -> dict[str, SiteRuns]:
+    """Places and scaled residuals of the runs of each source; its *widths* are from all others."""
     found: dict[str, list[SourceRun]] = defaultdict(list)
     for run in runs:
         found[run.source].append(run)
     return {
         source: (
             [run.place for run in own],
-            [
-                run.residual / width
-                for run, width in zip(
-                    own, left_out_widths(source, own, spreads, constants), strict=True
-                )
-            ],
+            (np.array([run.residual for run in own]) / widths_at(own, widths[source])).tolist(),
         )
         for source, own in found.items()
     }
 
 
-def left_out_widths(
-    source: str, runs: Sequence[SourceRun], spreads: Spreads, constants: Constants
-) -> Floats:
-    """Spreads at the places of runs, from the rows of all sources but one."""
-    known = source in spreads.sources
-    kept = spreads.source != spreads.sources.index(source) if known else None
-    widths: list[float] = []
-    at: dict[tuple[str, ...], Spread] = {}
-    for run in runs:
-        levels = run.place.levels
-        if levels not in at:
-            at[levels] = spreads.at(levels, constants, kept)
-        factor = widening(
-            at[levels].lack, spreads.doublings(at[levels], run.place.model), constants
-        )
-        widths.append(at[levels].size * factor)
-    return np.array(widths, np.float64)
+def left_out_widths(spreads: Spreads, source: str) -> Widths:
+    """Widths of bands from what is known without a source."""
+    constants, kept = left_out(spreads, source)
+    return Widths(spreads, constants, kept)
+
+
+def widths_at(runs: Sequence[SourceRun], widths: Widths) -> Floats:
+    """Reach of bands at the places of runs."""
+    at = cache(widths.at)
+    return np.array([at(run.place.levels, run.place.model) for run in runs], np.float64)

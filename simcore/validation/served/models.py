@@ -1,6 +1,7 @@
 """The shipped model behind the name of a checkpoint."""
 
 import re
+from functools import cache
 
 from simcore.validation.rows import UnsupportedRow
 from simcore.workload import Model, load_net
@@ -53,8 +54,11 @@ _ANY_CONTEXT = 2**30
 _ENDINGS = r"(-(instruct|chat|hf|it|base|fp8|fp4|nvfp4|bf16|mxfp4|v0\.\d|\d{4}))*$"
 
 
+@cache
 def served_model(name: str) -> Model:
     """The model of the checkpoint *name*, such as ``nvidia/Llama-3.1-8B-Instruct-FP8``.
+
+    Rows ask for it over and over: each file is read once.
 
     Raises:
         UnsupportedRow: No shipped model has its shape.

@@ -1,6 +1,6 @@
 """Pools of instances that share the requests of a load test, as far as its table tells them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.mapping import MOST_LATENT, Load, ServedRuns, Shape
@@ -11,6 +11,13 @@ from simcore.workload import Model
 SPLIT_WORKERS = 4
 """Workers of a pool that splits attention, where a table does not tell: the median of rows that do;
 those that copy it are 1."""
+
+
+_WEIGHED = (
+    *("model", "system", "backend", "backend_version", "batch"),
+    *("gemm_format", "moe_format", "speculation"),
+)
+"""Columns from which weights and memory follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,7 @@ class Pools:
     """
 
     runs: ServedRuns
+    _known: dict[tuple[str, ...], int] = field(default_factory=dict)
 
     def apart(self, row: MeasuredRow) -> bool:
         """True if prompts and answers have pools of their own, or degrees are none of one pool.
@@ -83,6 +91,12 @@ class Pools:
 
     def _fewest(self, row: MeasuredRow, model: Model) -> int:
         """NPUs that split latent attention: more than ``MOST_LATENT`` where the weights need it."""
+        told = tuple(map(row.text, _WEIGHED))
+        if told not in self._known:
+            self._known[told] = self._found(row, model)
+        return self._known[told]
+
+    def _found(self, row: MeasuredRow, model: Model) -> int:
         npus, step = MOST_LATENT, Load(step="decode", sequences=1, keys=1)
         while npus < model.heads:
             if stack_of(row).holds(self.runs.run(row, Shape.split(npus, model), step)):

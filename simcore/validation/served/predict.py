@@ -60,8 +60,17 @@ def predict_serving(path: Path) -> Iterator[ServedPrediction]:
     """
     predictor = ServedPredictor()
     for row in load_tests(path):
-        found = predictor.predict(row)
-        yield replace(found, band=served_band(row)) if found.status == "ok" else found
+        yield _with_band(row, predictor.predict(row))
+
+
+def _with_band(row: MeasuredRow, found: ServedPrediction) -> ServedPrediction:
+    """*found* with its band; a cell that only the band asks for may be the one that is wrong."""
+    if found.status != "ok":
+        return found
+    try:
+        return replace(found, band=served_band(row))
+    except SimcoreError as error:
+        return ServedPrediction(id=row.id, status="unsupported", reason=str(error))
 
 
 class ServedPredictor:
@@ -231,8 +240,10 @@ def _instances(row: MeasuredRow, shape: Shape) -> int:
     Ranks are counted as the table does, which may have multiplied the copies of attention.
     """
     sequences, each = _needed(row, "concurrency"), row.number("batch_per_rank")
+    if each is not None and each <= 0:
+        raise UnsupportedRow(f"batch_per_rank must be above 0, not {each:g}")
     ranks = row.count("attention_dp") or shape.replicas
-    return min(sequences, max(1, round(sequences / (each * ranks)))) if each else 1
+    return 1 if each is None else min(sequences, max(1, round(sequences / (each * ranks))))
 
 
 def _lengths(row: MeasuredRow) -> tuple[int, int]:

@@ -59,7 +59,8 @@ def _served(tmp_path: Path, *words: object) -> tuple[dict[str, Any], str]:
 
 def test_slow_load_tests_move_what_follows_from_the_time_of_a_token(tmp_path: Path) -> None:
     plain, _ = _served(tmp_path)
-    rows = [{**ROW, "id": f"t{at}", "concurrency": f"{at}"} for at in (32, 64, 128)]
+    slow = {**ROW, "tpot_ms": "90"}
+    rows = [{**slow, "id": f"t{at}", "concurrency": f"{at}"} for at in (32, 64, 128)]
     moved, told = _served(tmp_path, "--calibration", _calibrated(tmp_path, *rows))
     before, after = plain["metrics"], moved["metrics"]
     factor = moved["time_per_output_token_band"]["middle"]
@@ -131,10 +132,10 @@ def test_an_engine_that_nobody_named_lies_between_those_that_are_named(tmp_path:
         engine: sum(
             abs(one - other)
             for one, other in zip(
-                own.layout,
+                own.near,
                 RunPlace.of_load_test(
                     levels=each, parameters=1, npus=8, requests_per_npu=8, tokens=4224
-                ).layout,
+                ).near,
                 strict=True,
             )
         )

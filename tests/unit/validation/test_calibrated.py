@@ -16,7 +16,7 @@ from simcore.validation.calibrated.posterior import Posterior
 from simcore.validation.calibrated.site import MOST_SHIFT, Site
 
 RUN = load_run(shipped_folder("configs") / "runs" / "gpt3_175b_1024_a100.yaml")
-LIKENESS = Likeness(variance=2.0, shared=0.8, model_reach=2, layout_reach=2)
+LIKENESS = Likeness(variance=2.0, shared=0.8, reach=1)
 
 
 def site_run(name: str, factor: float, **changes: object) -> SiteRun:
@@ -24,7 +24,8 @@ def site_run(name: str, factor: float, **changes: object) -> SiteRun:
     kind, number_format, npu, layout = place.levels
     values: dict[str, object] = {
         **{"run": name, "kind": kind, "number_format": number_format, "npu": npu, "layout": layout},
-        **{"parameters": RUN.workload.model.parameters, "npus": RUN.platform.npus},
+        **{key: getattr(RUN.workload.model, key) for key in ("parameters", "hidden", "layers")},
+        **{"sequence": RUN.workload.sequence, "npus": RUN.platform.npus},
         **{key: getattr(RUN.plan, key) for key in ("tp", "pp", "cp", "ep", "micro_batch")},
         **{"sharded": False, "predicted_s": 10.0, "measured_s": 10.0 * factor},
     }
@@ -59,7 +60,7 @@ def test_covariances_of_any_places_are_those_of_random_variables() -> None:
             here,
             kinds=(*here.kinds[:2], str(random.integers(3))),
             model=tuple(random.uniform(0, 40, 2)),
-            layout=tuple(random.integers(0, 5, 6)),
+            near=tuple(random.integers(0, 5, 6)),
         )
         for _ in range(40)
     ]
@@ -86,18 +87,18 @@ def _sites(reach: float, own_part: float, seed: int) -> dict[str, SiteRuns]:
     """Sites whose residuals are drawn from the model itself."""
     random, here = np.random.default_rng(seed), RunPlace.of(RUN)
     found: dict[str, SiteRuns] = {}
-    true = Likeness(variance=1.0, shared=1 - own_part, model_reach=2, layout_reach=reach)
+    true = Likeness(variance=1.0, shared=1 - own_part, reach=reach)
     for name in "abcdefghijkl":
-        layouts = random.integers(0, 4, (60, 6))
-        places = [replace(here, layout=tuple(map(float, layout))) for layout in layouts]
+        nears = random.integers(0, 4, (60, 6))
+        places = [replace(here, near=tuple(map(float, near))) for near in nears]
         covariance = shared(places, places, true) + own_part * np.eye(60)
         found[name] = (places, random.multivariate_normal(np.zeros(60), covariance).tolist())
     return found
 
 
 def test_the_reach_over_which_runs_of_sites_err_alike_is_found_again() -> None:
-    near, far = (fitted_likeness(_sites(reach, 0.1, 0)) for reach in (1.0, 8.0))
-    assert near.layout_reach < far.layout_reach
+    near, far = (fitted_likeness(_sites(reach, 0.1, 0)) for reach in (0.7, 8.0))
+    assert near.reach < far.reach
     assert far.shared >= 0.7
     assert 0.7 < far.believed <= 1  # normal residuals keep what they promise
 

@@ -3,14 +3,17 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from simcore import ConfigError, load_run, prediction_band, shipped_folder
 from simcore.validation.bands.classes import TRAINING
+from simcore.validation.bands.quantile import LIKENESS, independent
 from simcore.validation.bands.residuals import Group, grouped, read_groups, write_groups
 from simcore.validation.bands.shipped import Judged
-from simcore.validation.bands.spread import LIKENESS, Constants, Spreads
+from simcore.validation.bands.spread import Constants, Spreads
 from simcore.validation.bands.training import UNFITTED, training_evidence
+from simcore.validation.bands.width import PULL
 from simcore.validation.machine import Machines
 from simcore.validation.mapping import run_of
 from simcore.validation.report import training_s
@@ -73,7 +76,19 @@ def test_rankings_need_five_layouts() -> None:
 
 
 RUN = run_of(MeasuredRow(GPT, "t:1"), Machines())
-CONSTANTS = Constants(pull=4, few=0.5, growth=0.05, low=2, high=3)
+CONSTANTS = Constants(
+    base=math.log(0.1),
+    effects={
+        "kind": {"dense": 0.2},
+        "number_format": {"16-bit": 0.1, "8-bit": 0.3},
+        "npu": {"a100_80": -0.1},
+    },
+    known=0.8,
+    few=0.5,
+    growth=0.05,
+)
+LEVELS_SAY = 0.1 * math.exp(0.2 + 0.1 - 0.1)
+"""How far a band reaches at the class of ``RUN`` where nobody ran its model."""
 
 
 def _judged(*groups: Group) -> Judged:
@@ -92,15 +107,23 @@ def _group(*residuals: float, source: str = "a", **changes: object) -> Group:
     return Group(**{**values, **changes})  # type: ignore[arg-type]
 
 
-def test_a_band_reaches_as_many_spreads_down_and_up_as_were_fitted() -> None:
-    evidence = training_evidence(RUN, _judged(_group(0.1, -0.1)))
-    one_source = math.exp(0.5 * (1 / 2 + 1 / 2))  # for its kind, and for its format
-    assert math.isclose(evidence.width, 0.1 * one_source)
-    assert math.isclose(evidence.band.low, math.exp(-0.2 * one_source))
-    assert math.isclose(evidence.band.high, math.exp(0.3 * one_source))
+def test_a_band_of_a_new_pair_reaches_as_far_as_its_levels_say() -> None:
+    other = _group(0.5, model="gpt-80B", parameters=4 * _group().parameters)
+    evidence = training_evidence(RUN, _judged(other))
+    assert math.isclose(evidence.width, LEVELS_SAY * (1 + 2 * CONSTANTS.growth))
+    assert math.isclose(evidence.band.low * evidence.band.high, 1)
+    assert math.isclose(evidence.band.high, math.exp(evidence.width))
     assert evidence.trust == "few runs"
-    assert evidence.reason.startswith("2 runs of 1 source on a100_80, 16-bit, dense, pipeline;")
-    assert evidence.reason.endswith("nearest: gpt-20B on 256")
+    assert evidence.reason.startswith("1 run of 1 source on a100_80, 16-bit, dense, pipeline;")
+    assert evidence.reason.endswith("nearest: gpt-80B on 256")
+
+
+def test_rows_of_a_pair_move_its_band_as_far_as_they_outweigh_the_pull() -> None:
+    """Five rows inside: 0.8 x 5 - 5 = -1 row, over the pull of 2; then again at all levels."""
+    within, beyond = _group(*[LEVELS_SAY / 10] * 5), _group(*[1.5 * LEVELS_SAY] * 50)
+    narrow, wide = (training_evidence(RUN, _judged(one)).width for one in (within, beyond))
+    assert math.isclose(narrow, LEVELS_SAY * math.exp(-2 * 1 / PULL))
+    assert math.isclose(wide, 1.5 * LEVELS_SAY)
 
 
 def test_many_rows_of_two_sources_count_as_measured() -> None:
@@ -108,17 +131,15 @@ def test_many_rows_of_two_sources_count_as_measured() -> None:
     assert training_evidence(RUN, _judged(*groups)).trust == "measured"
 
 
-def test_a_model_of_twice_the_size_on_twice_the_machine_is_two_doublings_away() -> None:
-    here, there = _group(0.1), _group(0.1, npus=512, parameters=2 * _group().parameters)
+def test_a_machine_of_four_times_the_size_is_two_doublings_away() -> None:
+    here, there = _group(0.1), _group(0.1, npus=1024)
     near, far = (training_evidence(RUN, _judged(group)).width for group in (here, there))
     assert math.isclose(far / near, 1 + 2 * CONSTANTS.growth)
 
 
 def test_rows_of_one_source_weigh_less_than_as_many_of_their_own() -> None:
-    spreads = Spreads(TRAINING, [_group(*[0.0] * 100), _group(0.3, source="b")])
-    independent = 100 / (1 + 99 * LIKENESS)
-    whole = spreads.at(("none",) * 4, CONSTANTS)
-    assert math.isclose(whole.size, 0.3 / (1 + independent))
+    weights = independent(np.array([0] * 100 + [1]))
+    assert math.isclose(weights.sum(), 1 + 100 / (1 + 99 * LIKENESS))
 
 
 def test_what_was_never_measured_is_said_to_be_so() -> None:
@@ -126,7 +147,7 @@ def test_what_was_never_measured_is_said_to_be_so() -> None:
     unseen = training_evidence(RUN, _judged(other))
     assert unseen.trust == "prior"
     assert unseen.reason == "no measured run on a100_80"
-    assert unseen.width == pytest.approx(0.1 * math.exp(0.5) * UNFITTED)
+    assert unseen.width == pytest.approx(0.1 * math.exp(0.2 + 0.1 - 0.1) * UNFITTED)
     narrow = _group(0.1, levels=("dense", "8-bit", "a100_80", "pipeline"))
     evidence = training_evidence(RUN, _judged(narrow))
     assert evidence.trust == "nearby"

@@ -1,5 +1,7 @@
 """Rows of load tests: names of checkpoints, and degrees that tables tell in several ways."""
 
+from pathlib import Path
+
 import pytest
 
 from simcore.files.resources import shipped_names
@@ -7,7 +9,7 @@ from simcore.validation.rows import MeasuredRow, UnsupportedRow
 from simcore.validation.served.mapping import Load, ServedRuns, Shape
 from simcore.validation.served.models import CHECKPOINTS, served_model
 from simcore.validation.served.pools import Pool, Pools
-from simcore.validation.served.predict import ServedPredictor
+from simcore.validation.served.predict import ServedPredictor, predict_serving
 
 
 def row_of(**cells: str) -> MeasuredRow:
@@ -294,3 +296,39 @@ def test_pools_that_cannot_read_as_fast_as_they_answer_queue() -> None:
     assert some.tokens_per_s_per_npu
     assert many.ttft_s > 3 * some.ttft_s
     assert many.tokens_per_s_per_npu == pytest.approx(some.tokens_per_s_per_npu, rel=0.1)
+
+
+@pytest.mark.parametrize("mode", ["agg", "disagg"])
+@pytest.mark.parametrize(
+    ("column", "text", "says"),
+    [
+        ("num_gpus", "x", "num_gpus: must be a number, but got 'x'"),
+        ("num_gpus", "0", "num_gpus: must be a whole number above 0"),
+        ("concurrency", "2.5", "concurrency: must be a whole number above 0"),
+        ("input_len", "", "input_len is not told"),
+    ],
+)
+def test_a_cell_that_is_no_number_makes_its_own_row_unsupported_and_no_other(
+    tmp_path: Path, mode: str, column: str, text: str, says: str
+) -> None:
+    """Bands ask for cells that predictions of one pool do without."""
+    good = {
+        **{"backend": "vllm", "model": "meta-llama/Llama-3.1-70B", "system": "h100"},
+        **{"mode": mode, "input_len": "1024", "output_len": "256", "concurrency": "16"},
+        **{"gemm_format": "bf16", "moe_format": "bf16", "tp": "8", "num_gpus": "16"},
+    }
+    lines = [",".join(["id", *good])]
+    for name, row in (("bad", {**good, column: text}), ("good", good)):
+        lines.append(",".join([name, *row.values()]))
+    (tmp_path / "rows.csv").write_text("\n".join(lines), encoding="utf-8")
+    bad, rest = predict_serving(tmp_path / "rows.csv")
+    assert (bad.status, rest.status) == ("unsupported", "ok")
+    assert says in bad.reason
+
+
+def test_ranks_with_no_requests_are_unsupported() -> None:
+    cells = {"model": "Llama-3.1-70B", "system": "h100", "concurrency": "8", "tp": "8"}
+    cells |= {"input_len": "64", "output_len": "64", "gemm_format": "bf16", "moe_format": "bf16"}
+    found = ServedPredictor().predict(row_of(**cells, backend="vllm", batch_per_rank="-1"))
+    assert found.status == "unsupported"
+    assert found.reason == "batch_per_rank must be above 0, not -1"

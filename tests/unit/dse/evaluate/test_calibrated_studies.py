@@ -33,6 +33,7 @@ def _calibration(path: Path, factor: float) -> None:
             **{"run": f"r{at}", "kind": "dense", "number_format": "16-bit", "npu": npu},
             **{"layout": "tensor", "parameters": 10**9, "npus": 64, "tp": tp, "pp": 1, "cp": 1},
             **{"ep": 1, "micro_batch": 1, "sharded": False, "predicted_s": 1.0},
+            **{"hidden": 2048, "layers": 16, "sequence": 2048},
             measured_s=factor,
         )
         for at, tp in enumerate((1, 2, 4, 8))
