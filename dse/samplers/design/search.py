@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dse.samplers.base import Prices
 from dse.samplers.design.archive import Archive
 from dse.samplers.design.breeder import Breeder
-from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes
+from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes, Keys
 from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.model.aims import Aims, EachByItself, TimeAlone
@@ -69,7 +69,7 @@ class DesignSearch:
         """
         self._space, self._seed, self._hopes = space, seed, hopes
         self._settings = settings or Settings()
-        self._elite = Elite(self._settings.memory, len(space.reals))
+        self._elite = Elite(self._settings.memory)
         admits, amounts = screen or anything, None
         aims: Aims = EachByItself()
         if prices is not None:
@@ -81,8 +81,8 @@ class DesignSearch:
         self._archive = Archive()
         self._trims = Trims(self._breeder.near, amounts, self._breeder.admits, self._outcome)
         self._judge = Judge(space, aims, seed, hopes)
-        self._beaten: set[bytes] = set()
-        self._tried: set[bytes] = set()
+        self._beaten: set[int] = set()
+        self._tried: set[int] = set()
         self._queue: deque[Genome] = deque()
         self._asked = self._told = self._lessons = 0
         self._next = self._settings.lesson
@@ -98,7 +98,7 @@ class DesignSearch:
         genome = self._queue.popleft() if self._queue else self._chosen(self._asked, _any)
         self._asked += 1
         if genome is not None:
-            self._archive.add([genome.key])
+            self._archive.add_one(genome.key)
         return genome
 
     def trim(self, accept: Accept) -> Genome | None:
@@ -119,14 +119,14 @@ class DesignSearch:
         genome = None if self._queue else find(is_of_use)
         if genome is not None:
             self._asked += 1
-            self._archive.add([genome.key])
+            self._archive.add_one(genome.key)
         return genome
 
     def ask_instead(self, genome: Genome, accept: Accept) -> Genome | None:
         """A new design that *accept* takes, in place of *genome*, which was asked for last."""
         self._archive.forget(genome.key)
         found = self._chosen(self._asked - 1, accept)
-        self._archive.add([(genome if found is None else found).key])
+        self._archive.add_one((genome if found is None else found).key)
         return found
 
     def tell(self, genome: Genome, values: Sequence[float] | None, violation: float) -> None:
@@ -181,20 +181,20 @@ class DesignSearch:
                 self._learn()
             if number == last and len(self._elite):
                 open_then = asked[: end - 1 + len(asked) - told]
-                self._archive.add(genome.key for genome in open_then)
+                self._archive.add(_keys(open_then))
                 self._breed()
         pairs = zip(asked, outcomes, strict=False)
         self._trims.recall(
             [(one, v) for one, (v, excess) in pairs if v is not None and excess <= 0]
         )
-        self._archive.add(genome.key for genome in asked)
+        self._archive.add(_keys(asked))
         self._asked = len(asked)
         for _ in range(min(len(self._queue), len(asked))):
             self._queue.popleft()
 
     def _note(self, genome: Genome, values: Sequence[float] | None, violation: float) -> None:
         key = genome.key
-        self._archive.add([key])
+        self._archive.add_one(key)
         self._tried.update(self._breeder.plans(Genomes.of([genome])))
         if values is None:
             return
@@ -235,7 +235,7 @@ class DesignSearch:
             return
         number = settings.children * settings.lesson
         parents = self._elite.parents(settings.parents)
-        found = self._breeder.untried(parents, number, self._tried.__contains__, rng)
+        found = self._breeder.untried(parents, number, self._tried, rng)
         promise = self._judge.proven(found)
         if promise is not None:
             self._pools.offer(found, promise)
@@ -246,7 +246,7 @@ class DesignSearch:
         Designs that differ in many decisions from all known ones are reached so, where the model
         sees a way.
         """
-        known, rng = self._archive.__contains__, self._generator(self._told, _CHILDREN)
+        known, rng = self._archive.knows, self._generator(self._told, _CHILDREN)
         bred = self._breeder.children(self._elite, litter, known, rng)
         promise = self._judge.hopes(bred)
         for turn in range(1, self._settings.generations):
@@ -273,7 +273,7 @@ class DesignSearch:
         return Pools(
             self._breeder,
             self._settings,
-            known=self._archive.__contains__,
+            known=self._archive.knows,
             hopes=self._hopes,
             since=self._told,
             generator=self._generator,
@@ -312,6 +312,10 @@ class DesignSearch:
 
 _CHILDREN, _UNTRIED = 1, 4
 """Kinds of luck that children and untried plans are bred with; those of pools lie between."""
+
+
+def _keys(genomes: Sequence[Genome]) -> Keys:
+    return Genomes.of(genomes).keys() if genomes else np.zeros(0, np.int64)
 
 
 def _any(genome: Genome) -> bool:

@@ -46,8 +46,7 @@ class Settings:
 
         What a result teaches falls with the number of those before, and so does what it may cost.
         """
-        grown = min((told - _MANY) // _PARTS, _LONGEST) if told > _MANY else 0
-        return told + max(self.lesson, grown)
+        return told + max(self.lesson, min(told // _PARTS, _LONGEST))
 
     def drawn(self, told: int) -> float:
         """Share of uniform draws after *told* results: they find ever less that is new and good."""
@@ -79,8 +78,9 @@ class Litter:
     swept: int
 
 
-_MANY, _PARTS, _LONGEST = 1000, 8, 1024
-"""Results from which on lessons grow, by one result for so many more, and the longest lesson."""
+_MANY, _PARTS, _LONGEST = 1000, 10, 1024
+"""Results from which on uniform draws get fewer; lessons are a tenth of the results before them,
+with so many results at most."""
 
 
 LOCAL = Settings(initial=1, children=0, fresh=0.0, untried=0.0, local=1.0, lesson=4)
