@@ -94,6 +94,7 @@ class Runner:
         budget = Budget(
             trials=file.search.most_trials,
             window=file.search.window,
+            in_lessons=proposer.in_lessons,
             variations=file.search.variations,
             designs=None if counts.continuous else counts.searched,
             until_s=None if timeout_s is None else self._start_s + timeout_s,
@@ -386,8 +387,7 @@ class Runner:
             summary |= reasons_summary(self._study.goals, judging, told)
         if self._folder is not None:
             summary |= result.choice_summary()
-            columns = self._folder.columns(self._study)
-            self._folder.write_exports(columns, rows, front, summary)
+            self._folder.write_exports(self._folder.columns(self._study), rows, front, summary)
             self._folder.write_text(REPORT, report_page(result))
         return result
 

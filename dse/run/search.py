@@ -101,6 +101,7 @@ class Search:
         self._ending = Ending(
             trials=budget.trials,
             window=budget.window,
+            in_lessons=budget.in_lessons,
             trims=proposer.trims,
             starts=budget.starts,
             signs=signs,
@@ -203,7 +204,7 @@ class Search:
         numbers = takewhile(self._stored.__contains__, range(self._budget.trials))
         rows = [self._stored[number] for number in numbers]
         rows = rows[: self._ending.first_of(rows)]  # what is open at the end is asked for again
-        told = max(len(rows) - self._budget.window, 0)
+        told = self._budget.told_before(len(rows))
         if not told:
             return
         outcomes = [_outcome(row.evaluation) for row in rows[:told]]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput
+from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput, most_open
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
 from dse.samplers.design.screen import folding, screen_of
 from dse.space import Design
@@ -13,6 +13,7 @@ class DesignProposer(Proposer[Genome]):
     """Never proposes a design twice, and never one that the study's screen turns down."""
 
     trims = True
+    in_lessons = True
 
     def __init__(self, what: ProposerInput, settings: Settings | None = None) -> None:
         self._space = GenomeSpace(what.space)
@@ -28,6 +29,7 @@ class DesignProposer(Proposer[Genome]):
             hopes=what.hopes,
             fold=folding(self._space, what.twins),
             settings=settings,
+            opened=None if what.window is None else _opened(what.window),
         )
 
     def ask(self) -> Proposal[Genome] | None:
@@ -91,6 +93,10 @@ class DesignProposer(Proposer[Genome]):
         if not objectives:
             return None
         return [sign * objectives[name] for name, sign in self._signs]
+
+
+def _opened(window: int) -> Callable[[int], int]:
+    return lambda told: most_open(window, told, in_lessons=True)
 
 
 def _of_genomes(space: GenomeSpace, ask: Callable[[Design], bool]) -> Callable[[Genome], bool]:

@@ -55,6 +55,7 @@ class DesignSearch:
         hopes: Hopes | None = None,
         fold: Callable[[Genomes], Genomes] = lambda genomes: genomes,
         settings: Settings | None = None,
+        opened: Callable[[int], int] | None = None,
     ) -> None:
         """Begin.
 
@@ -66,9 +67,10 @@ class DesignSearch:
             hopes: Proofs that designs are beaten; None: there are none.
             fold: The way to the designs that stand for all with the same outcome.
             settings: None: the usual ones.
+            opened: Designs that are under way after so many results; None: always as many.
         """
         self._space, self._seed, self._hopes = space, seed, hopes
-        self._settings = settings or Settings()
+        self._settings, self._opened = settings or Settings(), opened
         self._elite = Elite(self._settings.memory)
         admits, amounts = screen or anything, None
         aims: Aims = EachByItself()
@@ -80,7 +82,7 @@ class DesignSearch:
         self._breeder = Breeder(space, admits, self._settings, fold)
         self._archive = Archive()
         self._trims = Trims(self._breeder.near, amounts, self._breeder.admits, self._outcome)
-        self._judge = Judge(space, aims, seed, hopes)
+        self._judge = Judge(space, aims, seed, hopes, self._breeder.plans)
         self._beaten: set[int] = set()
         self._tried: set[int] = set()
         self._queue: deque[Genome] = deque()
@@ -159,7 +161,7 @@ class DesignSearch:
         """Be as if all of *asked* had been asked for, and the first of them had been told.
 
         What happens then is what would have happened if as many designs had always been open as
-        now: ``len(asked) - len(outcomes)``.
+        now: ``len(asked) - len(outcomes)``, or as *opened* says.
         """
         told = len(outcomes)
         lessons = [self._settings.lesson]
@@ -180,7 +182,8 @@ class DesignSearch:
             elif len(self._elite):
                 self._learn()
             if number == last and len(self._elite):
-                open_then = asked[: end - 1 + len(asked) - told]
+                opened = self._opened(end - 1) if self._opened else len(asked) - told
+                open_then = asked[: end - 1 + opened]
                 self._archive.add(_keys(open_then))
                 self._breed()
         pairs = zip(asked, outcomes, strict=False)
@@ -223,6 +226,7 @@ class DesignSearch:
             return
         results, bred, promise = self._next - self._told, None, None
         litter = self._settings.litter(results)
+        self._judge.make_room(self._settings.new_plans(self._told, results))
         if litter is not None:
             bred, promise = self._bred(litter)
         self._pools = self._new_pools()
@@ -236,6 +240,7 @@ class DesignSearch:
         number = settings.children * settings.lesson
         parents = self._elite.parents(settings.parents)
         found = self._breeder.untried(parents, number, self._tried, rng)
+        self._judge.make_room(self._settings.new_plans(self._told, self._next - self._told))
         promise = self._judge.proven(found)
         if promise is not None:
             self._pools.offer(found, promise)
@@ -304,7 +309,7 @@ class DesignSearch:
             kinds = ("bred", "near", "fresh")
             if is_fresh or is_local:
                 kinds = ("fresh", "near", "bred") if is_fresh else ("near", "bred", "fresh")
-            elif random.random() < settings.untried:
+            elif random.random() < settings.sought(self._told):
                 kinds = ("untried", *kinds)
             weights = drawn_weights(self._objectives, self._aims.searched(self._objectives), random)
         return self._pools.best(kinds, accept, weights)

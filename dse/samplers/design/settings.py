@@ -52,6 +52,22 @@ class Settings:
         """Share of uniform draws after *told* results: they find ever less that is new and good."""
         return self.fresh * min(1.0, _MANY / max(told, 1))
 
+    def sought(self, told: int) -> float:
+        """Share of untried plans after *told* results: to know one takes several proposals' time."""
+        return self.untried * min(1.0, _MANY / max(told, 1))
+
+    def new_plans(self, told: int, results: int) -> int | None:
+        """Plans of which the closest bound may be asked for the first time, twice per lesson.
+
+        Args:
+            told: Results so far.
+            results: Those that the lesson is for.
+
+        Returns:
+            None: any number, while little is known.
+        """
+        return None if told < _MANY else -(-results // _PER_PLAN)
+
     def litter(self, results: int) -> "Litter | None":
         """Size of what is bred for a lesson of so many results; None: nothing is."""
         if not self.children:
@@ -79,8 +95,11 @@ class Litter:
 
 
 _MANY, _PARTS, _LONGEST = 1000, 10, 1024
-"""Results from which on uniform draws get fewer; lessons are a tenth of the results before them,
-with so many results at most."""
+"""Results from which on uniform draws and new plans get fewer; lessons are a tenth of the results
+before them, with so many results at most."""
+
+_PER_PLAN = 256
+"""Results for one new plan: to know its bound takes 10 to 20 ms."""
 
 
 LOCAL = Settings(initial=1, children=0, fresh=0.0, untried=0.0, local=1.0, lesson=4)

@@ -32,7 +32,7 @@ class Rugged:
     state = 0
 
     def closest(self, genomes: Genomes) -> Floats:
-        return np.array([[least_of(key)] for key in genomes.keys()])  # noqa: SIM118
+        return np.array([[least_of(key)] for key in genomes.keys().tolist()])
 
     def of(self, genomes: Genomes, since: int) -> Floats:
         return 0.5 * self.closest(genomes)
@@ -41,8 +41,8 @@ class Rugged:
         return np.ones(len(least), bool)
 
 
-def least_of(key: bytes) -> float:
-    return 1.0 + Random(key).random()
+def least_of(key: int) -> float:
+    return 1.0 + Random(int(key)).random()
 
 
 def excess(genomes: Genomes) -> Floats:
