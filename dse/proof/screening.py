@@ -61,6 +61,7 @@ _MOST_KEPT = 1 << 14
 """Designs whose bounds are remembered, likewise."""
 
 Flags = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 Rows = NDArray[np.int32]
 Plan = tuple[Value | None, ...]
 Metrics = Mapping[str, float]
@@ -186,6 +187,9 @@ class StudyScreen(NoScreen):
         if at.size:
             least[at] = np.maximum(least[at], self._bounds.of(genomes.at(at)))
         return least
+
+    def plans(self, genomes: Genomes) -> Ints:
+        return self._plan_answers.places(genomes)
 
     def are_left(self, least: Floats) -> Flags:
         """(N,) True where the trials so far leave room for designs with *least* objectives."""

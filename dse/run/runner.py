@@ -175,7 +175,7 @@ class Runner:
 
             return self._ended(run, lambda: (in_order(), 0))
 
-    def _refine(self, rows: list[Trial], stage: Stage) -> None:
+    def _refine(self, rows: Sequence[Trial], stage: Stage) -> None:
         """Judge the best designs again, once the workers of the first level have gone."""
         if len(self._study.levels) < 2:
             return

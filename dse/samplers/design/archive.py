@@ -36,6 +36,17 @@ class KeyTable:
             self._grow(self._taken + keys.size)
         self._taken += add_keys(self._keys, self._notes, keys, notes)
 
+    def get(self, key: int) -> int:
+        """The note of one key; -1: there is none."""
+        return int(self.find(np.array([key]))[0])
+
+    def note(self, key: int, note: int) -> bool:
+        """Note something of one key, unless something is noted; whether that was done."""
+        is_new = self.get(key) < 0
+        if is_new:
+            self.put(np.array([key]), np.array([note], np.int32))
+        return is_new
+
     def _grow(self, keys: int) -> None:
         size = 1 << (4 * keys - 1).bit_length()
         held = np.flatnonzero(self._keys)

@@ -48,6 +48,9 @@ class Hopes(Protocol):
     def closest(self, genomes: Genomes) -> Floats:
         """``of`` by the closest bound of each design that may be feasible, however dear it is."""
 
+    def plans(self, genomes: Genomes) -> Ints:
+        """(N,) numbers of what the closest bound is dear for where it was not asked for before."""
+
     def are_left(self, least: Floats) -> Flags:
         """(N,) True where designs with *least* objectives are not beaten by what is known now."""
 

@@ -82,7 +82,7 @@ class DesignSearch:
         self._breeder = Breeder(space, admits, self._settings, fold)
         self._archive = Archive()
         self._trims = Trims(self._breeder.near, amounts, self._breeder.admits, self._outcome)
-        self._judge = Judge(space, aims, seed, hopes, self._breeder.plans)
+        self._judge = Judge(space, aims, seed, hopes)
         self._beaten: set[int] = set()
         self._tried: set[int] = set()
         self._queue: deque[Genome] = deque()

@@ -1,6 +1,5 @@
 """Hopes for designs, by a model of each objective that the best designs teach."""
 
-from collections.abc import Callable, Sequence
 from random import Random
 
 import numpy as np
@@ -21,32 +20,15 @@ _SAMPLE = 64
 _TRIES = 5
 """Steps of the length scales tried each time; five times as many the first time."""
 
-Plans = Callable[[Genomes], Sequence[int]]
-"""Numbers by which the rows of the largest block, usually the plan, are told apart."""
-
-
 class Judge:
     """Learns from the best designs so far."""
 
     def __init__(
-        self,
-        space: GenomeSpace,
-        aims: Aims,
-        seed: int,
-        hopes: Hopes | None = None,
-        plans: Plans | None = None,
+        self, space: GenomeSpace, aims: Aims, seed: int, hopes: Hopes | None = None
     ) -> None:
-        """Begin.
-
-        Args:
-            space: The space of the designs.
-            aims: What is guessed.
-            seed: Decides the steps of the length scales.
-            hopes: Proofs of what the objectives are at least; None: there are none.
-            plans: Tells plans apart; None: the closest bound of each design may be asked.
-        """
+        """*hopes*: proofs of what the objectives are at least; None: there are none."""
         self._features, self._aims, self._hopes = Features(space), aims, hopes
-        self._seed, self._is_bounded, self._plans = seed, False, plans
+        self._seed, self._is_bounded = seed, False
         self._models: list[GaussianProcess] = []
         self._met: set[int] = set()
         self._room: int | None = None
@@ -160,9 +142,8 @@ class Judge:
             logs: (N, M) logarithms of that bound.
             is_free: Whether none of them takes any room.
         """
-        if self._plans is None:
-            return near
-        plans = np.array(self._plans(genomes), np.int64)
+        assert self._hopes is not None
+        plans = self._hopes.plans(genomes)
         new = near & ~np.isin(plans, list(self._met))
         if self._room is None or is_free:
             self._met.update(plans[near].tolist())

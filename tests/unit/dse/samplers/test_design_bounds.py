@@ -37,6 +37,9 @@ class Rugged:
     def of(self, genomes: Genomes, since: int) -> Floats:
         return 0.5 * self.closest(genomes)
 
+    def plans(self, genomes: Genomes) -> NDArray[np.int64]:
+        return np.arange(len(genomes))
+
     def are_left(self, least: Floats) -> NDArray[np.bool_]:
         return np.ones(len(least), bool)
 
