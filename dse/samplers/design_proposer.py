@@ -13,12 +13,12 @@ class DesignProposer(Proposer[Genome]):
     """Never proposes a design twice, and never one that the study's screen turns down."""
 
     trims = True
-    in_lessons = True
 
     def __init__(self, what: ProposerInput, settings: Settings | None = None) -> None:
         self._space = GenomeSpace(what.space)
         self._signs = tuple(zip(what.goals.objectives, what.goals.signs, strict=True))
         settings = settings or Settings()
+        self.in_lessons = settings.children > 0
         if what.population is not None:
             settings = replace(settings, initial=what.population)
         self._search = DesignSearch(
@@ -29,7 +29,7 @@ class DesignProposer(Proposer[Genome]):
             hopes=what.hopes,
             fold=folding(self._space, what.twins),
             settings=settings,
-            opened=None if what.window is None else _opened(what.window),
+            opened=None if what.window is None else self._opened(what.window),
         )
 
     def ask(self) -> Proposal[Genome] | None:
@@ -86,6 +86,9 @@ class DesignProposer(Proposer[Genome]):
     def tell_nothing(self, proposal: Proposal[Genome]) -> None:
         self._search.tell(proposal.handle, None, 0.0)
 
+    def _opened(self, window: int) -> Callable[[int], int]:
+        return lambda told: most_open(window, told, in_lessons=self.in_lessons)
+
     def _proposal(self, genome: Genome) -> Proposal[Genome]:
         return Proposal(design=self._space.design(genome), handle=genome)
 
@@ -93,10 +96,6 @@ class DesignProposer(Proposer[Genome]):
         if not objectives:
             return None
         return [sign * objectives[name] for name, sign in self._signs]
-
-
-def _opened(window: int) -> Callable[[int], int]:
-    return lambda told: most_open(window, told, in_lessons=True)
 
 
 def _of_genomes(space: GenomeSpace, ask: Callable[[Design], bool]) -> Callable[[Genome], bool]:

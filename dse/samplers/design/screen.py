@@ -49,10 +49,10 @@ class Answers(Generic[Answer]):
         new = np.flatnonzero(places < 0)
         if new.size:
             _, first = np.unique(keys[new], return_index=True)
-            for row in new[np.sort(first)].tolist():
-                note = np.array([len(self.known)], np.int32)
-                self.known.append(self._ask(self._space.design(genomes.one(row))))
-                self._table.put(keys[row : row + 1], note)
+            rows, begin = new[np.sort(first)], len(self.known)
+            designs = map(self._space.design, genomes.at(rows).each())
+            self.known += list(map(self._ask, designs))
+            self._table.put(keys[rows], np.arange(begin, len(self.known), dtype=np.int32))
             places[new] = self._table.find(keys[new])
         return places.astype(np.int64)
 

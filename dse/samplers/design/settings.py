@@ -46,14 +46,14 @@ class Settings:
 
         What a result teaches falls with the number of those before, and so does what it may cost.
         """
-        return told + max(self.lesson, min(told // _PARTS, _LONGEST))
+        return told + self.lesson * min(max(told // _PARTS, 1), _LONGEST)
 
     def drawn(self, told: int) -> float:
         """Share of uniform draws after *told* results: they find ever less that is new and good."""
         return self.fresh * min(1.0, _MANY / max(told, 1))
 
     def sought(self, told: int) -> float:
-        """Share of untried plans after *told* results: to know one takes several proposals' time."""
+        """Share of untried plans after *told* results: to know one takes long."""
         return self.untried * min(1.0, _MANY / max(told, 1))
 
     def new_plans(self, told: int, results: int) -> int | None:
@@ -73,7 +73,7 @@ class Settings:
         if not self.children:
             return None
         return Litter(
-            children=max(self.children * self.lesson, 2 * results),
+            children=max(self.children * self.lesson, results),
             others=max(0, results // 4 - self.parents),
             swept=-(-results // 64),
         )
@@ -94,9 +94,10 @@ class Litter:
     swept: int
 
 
-_MANY, _PARTS, _LONGEST = 1000, 10, 1024
-"""Results from which on uniform draws and new plans get fewer; lessons are a tenth of the results
-before them, with so many results at most."""
+_MANY, _PARTS, _LONGEST = 1000, 160, 64
+"""Results from which on uniform draws and new plans get fewer; results after which a lesson is
+twice as long as the first ones, three times after twice as many, and so on, so many times at most.
+"""
 
 _PER_PLAN = 256
 """Results for one new plan: to know its bound takes 10 to 20 ms."""

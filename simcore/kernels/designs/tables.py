@@ -143,9 +143,9 @@ def holds(t: DesignTables, count: int, codes: Codes, touched: Flags) -> bool:
         is_own = False
         for knob in range(t.spans[block, 0], t.spans[block, 1]):
             is_own |= touched[knob]
-        if is_own and find_row(t, block, count, key_of(t, block, codes)) < 0:
-            if not _mended(t, block, count, codes, touched):
-                return False
+        is_broken = is_own and find_row(t, block, count, key_of(t, block, codes)) < 0
+        if is_broken and not _mended(t, block, count, codes, touched):
+            return False
     return True
 
 

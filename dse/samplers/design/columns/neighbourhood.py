@@ -61,9 +61,7 @@ class Neighbourhood:
         move_designs(self.tables, *columns, chosen, seed)
         return result
 
-    def children(
-        self, parents: Genomes, number: int, crossover: float, rng: Generator
-    ) -> Genomes:
+    def children(self, parents: Genomes, number: int, crossover: float, rng: Generator) -> Genomes:
         """*number* designs that one or two of *parents* have, with up to three moves.
 
         *crossover*: share of those with two parents.

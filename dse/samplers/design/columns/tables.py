@@ -39,7 +39,9 @@ def design_tables(space: GenomeSpace) -> DesignTables:
     slots = sorted({knob.slot for knob in knobs if knob.slot is not None})
     loose = [_giving_way(span, {at for product in products for at in product})
              for span in space.spans]  # fmt: skip
-    own = [space.keys(number, count) for number in range(len(space.spans)) for count in space.counts]
+    own = [
+        space.keys(number, count) for number in range(len(space.spans)) for count in space.counts
+    ]
     radix = [space.radix(number) for number in range(len(space.spans))]
     moves, shares = _moves(space, products, ladders, words, stems, ordered)
     return DesignTables(

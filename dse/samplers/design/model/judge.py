@@ -20,6 +20,7 @@ _SAMPLE = 64
 _TRIES = 5
 """Steps of the length scales tried each time; five times as many the first time."""
 
+
 class Judge:
     """Learns from the best designs so far."""
 
@@ -119,8 +120,8 @@ class Judge:
             logs = np.log(least)
             beaten: Flags = np.asarray((self._front[None] <= logs[:, None]).all(axis=2))
             near: Flags = np.asarray(~beaten.any(axis=1))
-            near |= all_closely
-            asked = near & self._with_room(genomes, near, logs, is_free=all_closely)
+            near = near | np.full(len(near), all_closely)
+            asked: Flags = near & self._with_room(genomes, near, logs, is_free=all_closely)
             if asked.any():
                 logs[asked] = np.log(self._hopes.closest(genomes.at(asked)))
         is_known = np.isfinite(logs).all(axis=1)
