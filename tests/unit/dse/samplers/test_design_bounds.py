@@ -108,7 +108,7 @@ def test_untried_plans_are_other_than_those_that_are_tried() -> None:
     breeder = Breeder(SPACE, anything, Settings())
     parents = SPACE.draw_many(20, rng)
     tried = set(breeder.plans(SPACE.draw_many(200, rng)))
-    found = breeder.untried(parents, 160, tried.__contains__, rng)
+    found = breeder.untried(parents, 160, tried, rng)
     assert SPACE.are_valid(found).all()
     assert len(found) > 0
     assert tried.isdisjoint(breeder.plans(found))
