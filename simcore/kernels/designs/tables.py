@@ -159,22 +159,6 @@ def place_of(t: DesignTables, dimensions: int) -> int:
 
 
 @njit(cache=True)
-def rows_of_designs(t: DesignTables, dimensions: Codes, codes: Codes, rows: Ints) -> None:
-    """Set *rows*, (N, B), to the row of each block that designs take, or -1.
-
-    Args:
-        t: The space.
-        dimensions: (N,) numbers of network dimensions.
-        codes: (N, K).
-        rows: Filled.
-    """
-    for n in range(len(codes)):
-        count = place_of(t, dimensions[n])
-        for block in range(len(t.spans)):
-            rows[n, block] = find_row(t, block, count, key_of(t, block, codes[n]))
-
-
-@njit(cache=True)
 def hold_designs(
     t: DesignTables, dimensions: Codes, codes: Codes, touched: Flags, held: Flags
 ) -> None:
