@@ -90,7 +90,7 @@ class Judge:
         """(N, M) promises of targets that are *hoped* for beside what is *expected*."""
         if not expected.size:
             return np.asarray((self._aims.values(genomes, hoped) - self._low) / self._span)
-        left_out = np.isinf(expected).any(axis=1)
+        left_out: Flags = np.asarray(np.isinf(expected).any(axis=1))
         targets = hoped + np.where(left_out[:, None], 0.0, expected)
         promises = (self._aims.values(genomes, targets) - self._low) / self._span
         promises[left_out] = np.inf
