@@ -31,7 +31,7 @@ def keys_of_designs(dimensions: Codes, codes: Codes, reals: NDArray[np.uint64], 
 
 @njit(cache=True)
 def _slot(table: Ints, key: int) -> int:
-    """Where *key* is, or where there is room for it; the size of a table is a power of two."""
+    """Place of *key*, or one where there is room for it; the size of a table is a power of two."""
     at = key & (table.size - 1)
     while table[at] != EMPTY and table[at] != key:
         at = (at + 1) & (table.size - 1)
