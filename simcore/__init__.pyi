@@ -46,6 +46,14 @@ from simcore.files.yaml_file import parse_yaml as parse_yaml  # provisional
 from simcore.files.yaml_file import read_table as read_table  # provisional
 from simcore.files.yaml_file import read_yaml as read_yaml  # provisional
 from simcore.formats.timeline.timeline import Timeline as Timeline  # provisional
+from simcore.kernels.designs.children import MOVES as MOVES  # provisional
+from simcore.kernels.designs.children import breed_designs as breed_designs  # provisional
+from simcore.kernels.designs.children import move_designs as move_designs  # provisional
+from simcore.kernels.designs.known import add_keys as add_keys  # provisional
+from simcore.kernels.designs.known import find_keys as find_keys  # provisional
+from simcore.kernels.designs.known import keys_of_designs as keys_of_designs  # provisional
+from simcore.kernels.designs.tables import DesignTables as DesignTables  # provisional
+from simcore.kernels.designs.tables import hold_designs as hold_designs  # provisional
 from simcore.kernels.private_folder import danger_above as danger_above  # provisional
 from simcore.last_resort import last_words as last_words  # provisional
 from simcore.machine import Dimension as Dimension

@@ -61,6 +61,7 @@ _MOST_KEPT = 1 << 14
 """Designs whose bounds are remembered, likewise."""
 
 Flags = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 Rows = NDArray[np.int32]
 Plan = tuple[Value | None, ...]
 Metrics = Mapping[str, float]
@@ -187,6 +188,9 @@ class StudyScreen(NoScreen):
             least[at] = np.maximum(least[at], self._bounds.of(genomes.at(at)))
         return least
 
+    def plans(self, genomes: Genomes) -> Ints:
+        return self._plan_answers.places(genomes)
+
     def are_left(self, least: Floats) -> Flags:
         """(N,) True where the trials so far leave room for designs with *least* objectives."""
         left: Flags = np.asarray((least < np.inf).all(axis=1))
@@ -267,9 +271,9 @@ class _Least:
 
     def __init__(self, screen: StudyScreen, *, closer: bool) -> None:
         self._screen, self._closer = screen, closer
-        self._known: dict[bytes, Floats] = {}
+        self._known: dict[int, Floats] = {}
 
-    def known(self, key: bytes) -> Floats | None:
+    def known(self, key: int) -> Floats | None:
         """Least objectives of a design by its key, if it was asked about."""
         return self._known.get(key)
 
@@ -277,7 +281,7 @@ class _Least:
         """(N, M); see ``StudyScreen.of``."""
         if len(self._known) > _MOST_KEPT:
             self._known.clear()
-        keys, known = genomes.keys(), self._known
+        keys, known = genomes.keys().tolist(), self._known
         new = np.flatnonzero(np.array([key not in known for key in keys]))
         for count in np.unique(genomes.dimensions[new]).tolist():
             at = new[genomes.dimensions[new] == count]

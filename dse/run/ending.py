@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dse.rank.progress import latest_gain
+from dse.samplers.base import most_open
 from dse.study.trials import Trial
 
 RESERVED, MOST_RESERVED = 3, 300
@@ -40,7 +41,8 @@ class Ending:
 
     Attributes:
         trials: Proposals, all in all, or at most.
-        window: Designs that are open at once before the end.
+        window: Designs that are open at once before the end, at least.
+        in_lessons: Whether they get more (``samplers.base.most_open``).
         trims: Whether there is something to do at the end.
         starts: Designs that the user asked for, which all come before the end.
         signs: +1 for each minimised objective, by name, -1 for each that is maximised; empty: the
@@ -55,6 +57,7 @@ class Ending:
     starts: int = 0
     signs: dict[str, int] = field(default_factory=dict)
     first: int | None = None
+    in_lessons: bool = False
     _seen: int = 0
     _is_on: bool = False
 
@@ -92,8 +95,9 @@ class Ending:
         """Number of the first proposal of the end of the study that *rows* are from."""
         counts = range(EVERY, len(rows) + 1, EVERY) if self.signs else ()
         settled = (count for count in counts if self._has_settled(rows[:count]))
-        found = next(settled, self.trials) + self.window - 1
-        return min(found, self.latest_first)
+        told = next(settled, self.trials)
+        opened = most_open(self.window, told - 1, in_lessons=self.in_lessons)
+        return min(told - 1 + opened, self.latest_first)
 
     @property
     def latest_first(self) -> int:

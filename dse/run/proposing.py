@@ -47,5 +47,6 @@ def study_proposer(
             hopes=screen,
             twins=Twins(canonical=evaluator.canonical, deciding=evaluator.twin_knobs),
             trials=trials,
+            window=search.window,
         ),
     )

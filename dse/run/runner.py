@@ -94,6 +94,7 @@ class Runner:
         budget = Budget(
             trials=file.search.most_trials,
             window=file.search.window,
+            in_lessons=proposer.in_lessons,
             variations=file.search.variations,
             designs=None if counts.continuous else counts.searched,
             until_s=None if timeout_s is None else self._start_s + timeout_s,
@@ -174,7 +175,7 @@ class Runner:
 
             return self._ended(run, lambda: (in_order(), 0))
 
-    def _refine(self, rows: list[Trial], stage: Stage) -> None:
+    def _refine(self, rows: Sequence[Trial], stage: Stage) -> None:
         """Judge the best designs again, once the workers of the first level have gone."""
         if len(self._study.levels) < 2:
             return
@@ -386,8 +387,7 @@ class Runner:
             summary |= reasons_summary(self._study.goals, judging, told)
         if self._folder is not None:
             summary |= result.choice_summary()
-            columns = self._folder.columns(self._study)
-            self._folder.write_exports(columns, rows, front, summary)
+            self._folder.write_exports(self._folder.columns(self._study), rows, front, summary)
             self._folder.write_text(REPORT, report_page(result))
         return result
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice, takewhile
+from marshal import dumps
 from typing import Any
 
 from dse.evaluate import Answer, Task
@@ -16,13 +17,18 @@ from dse.proof.screening import NoScreen
 from dse.run.ending import Ending
 from dse.run.terms import Budget, Evaluations, Hooks
 from dse.samplers.base import Outcome, Proposal, Proposer
-from dse.space import Design, Value
+from dse.samplers.design.archive import KeyTable
+from dse.space import Design
+from dse.study.kept import KeptTrials
 from dse.study.trials import Trial
 
 WAIT_S = 0.25
 
-Key = tuple[tuple[str, ...], tuple[Value, ...]]
-"""Names and values of the knobs of a design."""
+Key = int
+"""Number above 0 of a design, from its digest."""
+
+_FORM = 2
+"""Form of ``marshal``: types and values, equal in all processes."""
 
 DIGEST_BYTES = 8
 """Size of the digest of a design: of 10 million two are taken for one once in 400,000 studies."""
@@ -90,10 +96,10 @@ class Search:
         self._is_resumed = bool(self._stored)
         self._elsewhere: set[bytes] = set()  # digests of designs that others have found
         self._slots: deque[_Slot] = deque()
-        self._by_key: dict[Key, int] = {}  # numbers of the first rows with these designs
-        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}  # one tuple each, for all keys
+        self._by_key = KeyTable()  # numbers of the first rows with these designs
+        self._designs = 0
         self._by_number: dict[int, _Slot] = {}
-        self.trials: list[Trial] = []
+        self.trials = KeptTrials()
         self.duplicates = 0
         self._asked = 0
         self._is_exhausted = False
@@ -101,6 +107,7 @@ class Search:
         self._ending = Ending(
             trials=budget.trials,
             window=budget.window,
+            in_lessons=budget.in_lessons,
             trims=proposer.trims,
             starts=budget.starts,
             signs=signs,
@@ -115,7 +122,7 @@ class Search:
     def _knows_all(self) -> bool:
         """True if every design of the space has been proposed."""
         designs = self._budget.designs
-        return designs is not None and len(self._by_key) >= designs
+        return designs is not None and self._designs >= designs
 
     def run(self) -> None:
         """Search until the budget is spent, the space is exhausted or someone says stop."""
@@ -135,7 +142,7 @@ class Search:
 
     def finished(self) -> list[Trial]:
         """All trials that have an outcome, in ask order, those not yet told included."""
-        return self.trials + [slot.trial for slot in self._slots if slot.trial is not None]
+        return [*self.trials, *(slot.trial for slot in self._slots if slot.trial is not None)]
 
     def _may_open(self) -> bool:
         return self._budget.may_open(self._asked, len(self.trials))
@@ -185,9 +192,9 @@ class Search:
             return False
         self._screen.recall(trials)
         for trial in trials:
-            self._by_key.setdefault(self._key(trial.design), trial.number)
+            self._know(self._key(trial.design), trial.number)
             self.duplicates += trial.repeats is not None
-        self.trials += trials
+        self.trials.extend(trials)
         self._asked = self._ending.first = len(trials)
         self._is_resumed = False
         return True
@@ -203,7 +210,7 @@ class Search:
         numbers = takewhile(self._stored.__contains__, range(self._budget.trials))
         rows = [self._stored[number] for number in numbers]
         rows = rows[: self._ending.first_of(rows)]  # what is open at the end is asked for again
-        told = max(len(rows) - self._budget.window, 0)
+        told = self._budget.told_before(len(rows))
         if not told:
             return
         outcomes = [_outcome(row.evaluation) for row in rows[:told]]
@@ -212,13 +219,13 @@ class Search:
             return
         self._screen.recall(rows[:told])
         for row in rows[:told]:
-            self._by_key.setdefault(self._key(row.design), row.number)
+            self._know(self._key(row.design), row.number)
             self.duplicates += row.repeats is not None
             self.trials.append(row)
             self._hooks.folded(row, self.duplicates)
         for row, proposal in zip(rows[told:], proposals, strict=True):
             slot = _Slot(number=row.number, key=self._key(row.design), proposal=proposal, trial=row)
-            self._by_key.setdefault(slot.key, row.number)
+            self._know(slot.key, row.number)
             self.duplicates += row.repeats is not None
             self._slots.append(slot)
         self._asked = len(rows)
@@ -244,7 +251,7 @@ class Search:
         key = self._key(proposal.design)
         slot = _Slot(number=self._asked, key=key, proposal=proposal)
         twin = self._by_key.get(key)
-        if twin is None:
+        if twin < 0:
             self._start(slot)
         else:
             self._repeat(slot, self._trial(twin))
@@ -276,23 +283,24 @@ class Search:
         return (None if self._ending.is_over(self.trials) else self._proposer.ask()), False
 
     def _is_new(self, design: Design) -> bool:
-        if self._key(design) in self._by_key:
-            return False
-        return not self._elsewhere or self.digest(design) not in self._elsewhere
+        digest = self.digest(design)
+        return self._by_key.get(_number_of(digest)) < 0 and digest not in self._elsewhere
 
     def digest(self, design: Design) -> bytes:
         """Digest shared by equal designs, in whatever process."""
-        return blake2b(repr(self._key(design)).encode(), digest_size=DIGEST_BYTES).digest()
+        known = self._screen.canonical(design)
+        told = dumps((*known, *known.values()), _FORM)  # names in one order, as in the space
+        return blake2b(told, digest_size=DIGEST_BYTES).digest()
 
     def _key(self, design: Design) -> Key:
-        """Key shared by equal designs; names of knobs in one order, as in the space."""
-        known = self._screen.canonical(design)
-        names = tuple(known)
-        return self._names.setdefault(names, names), tuple(known.values())
+        return _number_of(self.digest(design))
+
+    def _know(self, key: Key, number: int) -> None:
+        self._designs += self._by_key.note(key, number)
 
     def _start(self, slot: _Slot) -> None:
         self._slots.append(slot)
-        self._by_key[slot.key] = slot.number
+        self._know(slot.key, slot.number)
         self._by_number[slot.number] = slot
         stored = self._stored.get(slot.number)
         if stored is not None and self._key(stored.design) == slot.key:
@@ -318,7 +326,7 @@ class Search:
 
     def _collect(self) -> None:
         head = self._slots[0]
-        twin = self._trial(self._by_key[head.key])
+        twin = self._trial(self._by_key.get(head.key))
         if twin is not None:
             head.trial = twin.repeated_as(head.number)
             return
@@ -351,6 +359,10 @@ class Search:
         self.trials.append(trial)
         self._screen.learn(trial)
         self._hooks.folded(trial, self.duplicates)
+
+
+def _number_of(digest: bytes) -> Key:
+    return max(int.from_bytes(digest, "big") >> 1, 1)
 
 
 def _outcome(evaluation: Evaluation) -> Outcome:

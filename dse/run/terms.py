@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dse.evaluate import Answer, Task
+from dse.samplers.base import most_open
 from dse.study.trials import Trial
 
 
@@ -15,6 +16,7 @@ class Budget:
     Attributes:
         trials: Proposals, all in all.
         window: Proposal i knows the results of proposals 0 to i - window, and no others.
+        in_lessons: Later proposals know fewer of the latest results (``samplers.base.most_open``).
         in_rounds: Proposals are made *window* at a time instead, as soon as all before them have
             results: those of a round know all rounds before, and nothing of their own.
         variations: How many variations of a repeated design are tried for a new one.
@@ -33,12 +35,20 @@ class Budget:
     starts: int = 0
     signs: Mapping[str, int] = field(default_factory=dict)
     in_rounds: bool = False
+    in_lessons: bool = False
 
     def may_open(self, asked: int, told: int) -> bool:
         """True if one more may be proposed after *asked* ones, of which *told* have results."""
         if self.in_rounds:
             return told >= asked - asked % self.window
-        return asked - told < self.window
+        return asked - told < most_open(self.window, told, in_lessons=self.in_lessons)
+
+    def told_before(self, asked: int) -> int:
+        """Results that are known when the last of *asked* proposals is made."""
+        told = max(asked - self.window, 0)
+        while told > 0 and self.may_open(asked - 1, told - 1):
+            told -= 1
+        return told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

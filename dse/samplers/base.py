@@ -16,6 +16,21 @@ if TYPE_CHECKING:
 Handle = TypeVar("Handle")
 
 
+_OPEN_PART = 10
+"""A proposer that learns in lessons has a tenth of the results under way, once that is many."""
+
+
+def most_open(window: int, told: int, *, in_lessons: bool) -> int:
+    """Designs that may be under way after *told* results.
+
+    Args:
+        window: Of the study: so many at least.
+        told: Results so far.
+        in_lessons: As of ``Proposer``.
+    """
+    return max(window, told // _OPEN_PART) if in_lessons else window
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Proposal(Generic[Handle]):
     """One design that a sampler asked for.
@@ -107,6 +122,7 @@ class ProposerInput:
         arguments: What else the sampler's class is called with.
         look: How a sampler of Optuna sees the space; None: as suits it.
         storage: Of the trials of the Optuna study that is asked; None: a new one in memory.
+        window: Designs that may be under way, at least (``most_open``); None: as many at any time.
     """
 
     space: Space
@@ -122,6 +138,7 @@ class ProposerInput:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     look: Look | None = None
     storage: "TrialStorage | None" = None
+    window: int | None = None
 
     def admits(self, design: Design) -> bool:
         """True if *design* breaks none of the checks."""
@@ -134,18 +151,21 @@ class Proposer(ABC, Generic[Handle]):
     ``search.sampler`` of a study names a class. One object is made of a ``ProposerInput`` in the
     process of the search, and one for each of its islands, where there are several, in a worker.
     The same input and the same answers give the same
-    proposals, whatever the number of workers; what is open and not told yet is at most the
-    study's window.
+    proposals, whatever the number of workers; what is open and not told yet is bounded by the
+    study's window (``most_open``).
 
     Attributes:
         is_complete: Whether it has proposed every design of the space once it has none left.
         trims: Whether it knows what the designs of the front may do without (``trim``).
         asks_study: Whether each proposal is a trial of an Optuna study already.
+        in_lessons: Whether it learns from many results at once, ever more of them: then more may
+            be under way (``most_open``).
     """
 
     is_complete = False
     trims = False
     asks_study = False
+    in_lessons = False
 
     @abstractmethod
     def ask(self) -> Proposal[Handle] | None:
@@ -164,7 +184,7 @@ class Proposer(ABC, Generic[Handle]):
     ) -> list[Proposal[Handle]] | None:
         """Be as if all of *designs* had been asked for, and the first of them had been told.
 
-        As many had been open before each was told as are open now.
+        As many had been open before each was told as are open now, or as ``most_open`` says.
 
         Args:
             designs: What a proposer like this one, told the same before, did ask for.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput
+from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput, most_open
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
 from dse.samplers.design.screen import folding, screen_of
 from dse.space import Design
@@ -18,6 +18,7 @@ class DesignProposer(Proposer[Genome]):
         self._space = GenomeSpace(what.space)
         self._signs = tuple(zip(what.goals.objectives, what.goals.signs, strict=True))
         settings = settings or Settings()
+        self.in_lessons = settings.children > 0
         if what.population is not None:
             settings = replace(settings, initial=what.population)
         self._search = DesignSearch(
@@ -28,6 +29,7 @@ class DesignProposer(Proposer[Genome]):
             hopes=what.hopes,
             fold=folding(self._space, what.twins),
             settings=settings,
+            opened=None if what.window is None else self._opened(what.window),
         )
 
     def ask(self) -> Proposal[Genome] | None:
@@ -83,6 +85,9 @@ class DesignProposer(Proposer[Genome]):
 
     def tell_nothing(self, proposal: Proposal[Genome]) -> None:
         self._search.tell(proposal.handle, None, 0.0)
+
+    def _opened(self, window: int) -> Callable[[int], int]:
+        return lambda told: most_open(window, told, in_lessons=self.in_lessons)
 
     def _proposal(self, genome: Genome) -> Proposal[Genome]:
         return Proposal(design=self._space.design(genome), handle=genome)

@@ -1,6 +1,7 @@
 """Trials of one Optuna study in the process of its search, so lean that asking costs little."""
 
 import copy
+from array import array
 from bisect import bisect_left
 from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
@@ -38,7 +39,7 @@ class TrialStorage(BaseStorage):
         self._name: str | None = None
         self._directions: list[StudyDirection] = []
         self._attrs: tuple[dict[str, Any], dict[str, Any]] = {}, {}  # of users, of the system
-        self._ids: list[int] = []  # by number; they rise
+        self._ids = array("q")  # by number; they rise
         self._next_id = 0
         self._kept: dict[int, FrozenTrial] = {}  # by id, in ask order, with those put aside
         self._waiting: list[FrozenTrial] = []
@@ -72,7 +73,7 @@ class TrialStorage(BaseStorage):
 
     def recall(self, count: int) -> None:
         """Begin behind *count* finished trials that are not kept here."""
-        self._ids = list(range(count))
+        self._ids = array("q", range(count))
         self._next_id = count
 
     def finished_trial(self, number: int) -> FrozenTrial:

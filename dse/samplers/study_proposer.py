@@ -111,6 +111,7 @@ class OwnProposer(StudyProposer):
         self._sampler = ProposedSampler(view, own, list(what.goals.objectives), what.seed)
         super().__init__(what, view, self._sampler)
         self.is_complete, self.trims = own.is_complete, own.trims
+        self.in_lessons = own.in_lessons
 
     def _needed(self, params: Mapping[str, Any]) -> int:
         return 1  # a design has the knobs that have a meaning in it

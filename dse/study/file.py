@@ -61,7 +61,8 @@ class SearchFile(Schema):
         population: Size of a generation, or designs drawn before the sampler starts to learn;
             the sampler's own default if left out.
         window: Proposal i knows the results of proposals 0 to i - window, whatever the number of
-            workers, so that the same seed gives the same study.
+            workers, so that the same seed gives the same study. Samplers that learn in lessons
+            have a tenth of the results under way, once that is more.
         islands: Searches that propose and evaluate side by side, each on a worker: they hear of
             each other after every *window* proposals of each. What a study finds depends on their
             number, never on that of the workers; 1: one search proposes, workers evaluate.

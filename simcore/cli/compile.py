@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     "--all",
     "everything",
     is_flag=True,
-    help="Flits, systolic arrays and syntheses too, which else wait for their first use.",
+    help="Flits, systolic arrays, syntheses and searches too, which else wait for their first use.",
 )
 def compile_kernels(everything: bool) -> None:
     """Compile the simulator's kernels and keep them on disk (once per machine, a minute or two).
@@ -104,6 +104,28 @@ def _compile_syntheses() -> None:
         synthesise(fabric_of_table(_TRIANGLE), kind)
 
 
+def _compile_searches() -> None:
+    """Compile what breeds designs and knows them again, on a space of two."""
+    import numpy as np
+
+    from simcore.kernels.designs import children, known, tables
+
+    shapes = {"meanings": (0, 0, 0, 0), "places": (0, 0), "values": (1, 2), "product_first": 2}
+    columns = {
+        name: np.zeros(shapes.get(name, 1), np.int64) for name in tables.DesignTables._fields
+    }
+    columns |= {"spans": np.array([[0, 1]]), "key_first": np.array([0, 2]), "keys": np.arange(2)}
+    table = tables.DesignTables(**columns | {"radix": np.ones(1, np.int64), "shares": np.ones(1)})
+    dimensions, codes, reals = np.zeros(3, np.int16), np.zeros((3, 1), np.int16), np.zeros((3, 0))
+    children.breed_designs(table, dimensions, codes, reals, 2, 0.5, 0)
+    children.move_designs(table, dimensions, codes, reals, np.arange(3), 0)
+    tables.hold_designs(table, dimensions, codes, np.zeros((3, 1), bool), np.ones(3, bool))
+    keys, notes = np.zeros(3, np.int64), np.zeros(8, np.int32)
+    known.keys_of_designs(dimensions, codes, reals.view(np.uint64), keys)
+    known.add_keys(np.zeros(8, np.int64), notes, keys, notes[:3])
+    known.find_keys(np.zeros(8, np.int64), notes, keys, notes[:3].copy())
+
+
 def _template() -> "RunTemplate":
     from simcore.config import RunTemplate
 
@@ -122,7 +144,7 @@ def _pipeline_steps(template: "RunTemplate", *, everything: bool) -> list[Callab
     ]
     steps.append(partial(run_with_iteration, template.with_values({}), every_node=True))
     steps += [partial(_compile_columns, template), _compile_graphs]
-    return [*steps, _compile_syntheses] if everything else steps
+    return [*steps, _compile_syntheses, _compile_searches] if everything else steps
 
 
 def _compile_graphs() -> None:

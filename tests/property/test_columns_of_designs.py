@@ -11,8 +11,7 @@ from dse.proof.machines import machine_prices
 from dse.proof.screening import StudyScreen
 from dse.samplers.base import ProposerInput, Twins
 from dse.samplers.design import Genomes, GenomeSpace
-from dse.samplers.design.columns.moves import cross, moves_for
-from dse.samplers.design.columns.neighbourhood import Draft, Neighbourhood
+from dse.samplers.design.columns.neighbourhood import Neighbourhood
 from dse.samplers.design.columns.sweeps import around
 from dse.samplers.design.screen import folding, screen_of
 from dse.samplers.design_proposer import DesignProposer
@@ -83,11 +82,12 @@ def test_columns_hold_the_designs_of_the_space(name: str) -> None:
     assert Genomes.of(each).each() == each
     assert space.rows_of(genomes).tolist() == [space.rows(genome) for genome in each]
     near = Neighbourhood(space)
-    for move, _ in moves_for(near):
-        draft = Draft(genomes)
-        move(near, draft, np.arange(len(genomes)), rng)
-        assert space.are_valid(near.finished(draft)[0]).all(), move.__name__
-    children = cross(near, genomes, genomes.at(rng.permutation(len(genomes))), rng)
+    tables = near.tables
+    for move in tables.moves.tolist():
+        near.tables = tables._replace(moves=np.array([move]), shares=np.array([1.0]))
+        assert space.are_valid(near.moved_ones(genomes, np.arange(len(genomes)), rng)).all()
+    near.tables = tables
+    children = near.children(genomes, len(genomes), 0.9, rng)
     assert space.are_valid(children).all()
     designs = [space.design(genome) for genome in each]
     assert [space.genome(design) for design in designs] == [space.settled(one) for one in each]
@@ -102,7 +102,7 @@ def test_designs_that_stand_for_others_are_those_that_the_study_takes_for_them(n
     folded = folding(space, twins)(genomes)
     wanted = [evaluator.canonical(space.design(genome)) for genome in genomes.each()]
     assert [space.design(genome) for genome in folded.each()] == wanted
-    assert genomes.keys() != folded.keys()
+    assert (genomes.keys() != folded.keys()).any()
 
 
 def outcomes(study: Study, designs: Sequence[Design]) -> list[dict[str, float]]:

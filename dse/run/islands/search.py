@@ -102,7 +102,7 @@ class IslandSearch:
         self._is_last = False
 
     @property
-    def trials(self) -> list[Trial]:
+    def trials(self) -> Sequence[Trial]:
         """The rows so far, in the order of their numbers."""
         return self._last.trials if self._is_last else self._islands.trials
 

@@ -1,38 +1,99 @@
 """Designs that were asked for, and the objectives of those that are feasible, in few bytes each."""
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.samplers.design.columns.genomes import Flags, Keys
+from simcore import add_keys, find_keys
+
+_FIRST = 1 << 10
+"""Places of a new table; it is made larger before more than half of them are taken."""
+
+_UNNOTED, _FORGOTTEN = -2, -3
+"""Notes of a design that is known, and of one that is not known any more."""
+
+
+class KeyTable:
+    """Whole numbers that are noted of keys, from 0 on, about 12 to 24 bytes each."""
+
+    def __init__(self) -> None:
+        self._keys: Keys = np.zeros(_FIRST, np.int64)
+        self._notes = np.zeros(_FIRST, np.int32)
+        self._taken = 0
+
+    def find(self, keys: Keys) -> NDArray[np.int32]:
+        """(N,) the note of each key; -1: there is none."""
+        found = np.empty(keys.size, np.int32)
+        find_keys(self._keys, self._notes, keys, found)
+        return found
+
+    def put(self, keys: Keys, notes: NDArray[np.int32]) -> None:
+        """Note something of each of *keys*, in place of what was noted before."""
+        if 2 * (self._taken + keys.size) > self._keys.size:
+            self._grow(self._taken + keys.size)
+        self._taken += add_keys(self._keys, self._notes, keys, notes)
+
+    def get(self, key: int) -> int:
+        """The note of one key; -1: there is none."""
+        return int(self.find(np.array([key]))[0])
+
+    def note(self, key: int, note: int) -> bool:
+        """Note something of one key, unless something is noted; whether that was done."""
+        is_new = self.get(key) < 0
+        if is_new:
+            self.put(np.array([key]), np.array([note], np.int32))
+        return is_new
+
+    def _grow(self, keys: int) -> None:
+        size = 1 << (4 * keys - 1).bit_length()
+        held = np.flatnonzero(self._keys)
+        old = self._keys[held], self._notes[held]
+        self._keys, self._notes = np.zeros(size, np.int64), np.zeros(size, np.int32)
+        add_keys(self._keys, self._notes, *old)
 
 
 class Archive:
     """Knows designs by their keys; see ``Genome.key``."""
 
     def __init__(self) -> None:
-        self._rows: dict[bytes, int] = {}
+        self._table = KeyTable()
         self._values = array("d")
         self._objectives = 0
 
-    def __contains__(self, key: bytes) -> bool:
-        return key in self._rows
+    def __contains__(self, key: int) -> bool:
+        return bool(self.knows(np.array([key]))[0])
 
-    def add(self, keys: Iterable[bytes]) -> None:
+    def knows(self, keys: Keys) -> Flags:
+        """(N,) True of keys of designs that are known."""
+        notes = self._table.find(keys)
+        return np.asarray((notes != -1) & (notes != _FORGOTTEN))
+
+    def add(self, keys: Keys) -> None:
         """Know these designs."""
-        for key in keys:
-            self._rows.setdefault(key, -1)
+        new = keys[~self.knows(keys)]
+        self._table.put(new, np.full(new.size, _UNNOTED, np.int32))
 
-    def forget(self, key: bytes) -> None:
+    def add_one(self, key: int) -> None:
+        """Know one design."""
+        self.add(np.array([key]))
+
+    def forget(self, key: int) -> None:
         """Be as if the design were not known."""
-        self._rows.pop(key, None)
+        self._table.put(np.array([key]), np.array([_FORGOTTEN], np.int32))
 
-    def note(self, key: bytes, values: Sequence[float]) -> None:
+    def note(self, key: int, values: Sequence[float]) -> None:
         """Know a design with its objectives."""
         self._objectives = len(values)
-        self._rows[key] = len(self._values) // max(len(values), 1)
+        row = len(self._values) // max(len(values), 1)
+        self._table.put(np.array([key]), np.array([row], np.int32))
         self._values.extend(values)
 
-    def values(self, key: bytes) -> Sequence[float] | None:
+    def values(self, key: int) -> Sequence[float] | None:
         """Objectives that were noted of a design."""
-        row = self._rows.get(key, -1)
+        row = int(self._table.find(np.array([key]))[0])
         if row < 0:
             return None
         return self._values[row * self._objectives : (row + 1) * self._objectives]

@@ -1,12 +1,11 @@
 """Breeds designs: drawn uniformly, one move away from the front, or children of the best."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 from numpy.random import Generator
 
-from dse.samplers.design.columns.genomes import Flags, Genomes, row_bytes
-from dse.samplers.design.columns.moves import cross, moves_for
+from dse.samplers.design.columns.genomes import Flags, Genomes, Keys
 from dse.samplers.design.columns.neighbourhood import Draft, Neighbourhood
 from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.columns.sweeps import around, grafted, retuned
@@ -14,8 +13,8 @@ from dse.samplers.design.elite import Elite
 from dse.samplers.design.screen import Screen
 from dse.samplers.design.settings import Litter, Settings
 
-IsKnown = Callable[[bytes], bool]
-"""True of the key of a design that is known already."""
+IsKnown = Callable[[Keys], Flags]
+"""True of the keys of designs that are known already."""
 
 _ROUNDS = 4
 """Times that as many children as are wanted are bred: few are new where much is known."""
@@ -47,9 +46,6 @@ class Breeder:
         self._largest = int(np.argmax(sizes)) if sizes else 0
         span = space.spans[self._largest] if sizes else None
         self.largest = slice(span.first, span.end) if span else slice(0)
-        moves = moves_for(self.near)
-        self._moves = [move for move, _ in moves]
-        self._shares = np.cumsum([share for _, share in moves])
 
     def drawn(self, number: int, rng: Generator) -> Genomes:
         """Designs that pass, of *number* uniform draws."""
@@ -70,7 +66,8 @@ class Breeder:
             count = self._settings.parents
             parents = elite.parents(count, (count << 2 * reach) - count)
         chosen = parents.at(rng.integers(len(parents), size=number))
-        return self._repaired(self._moved(chosen, rng), rng).distinct()
+        moved = self.near.moved_ones(chosen, np.arange(number), rng)
+        return self._repaired(moved, rng).distinct()
 
     def children(self, elite: Elite, litter: Litter, is_known: IsKnown, rng: Generator) -> Genomes:
         """New designs that pass.
@@ -98,7 +95,9 @@ class Breeder:
         """New designs that pass, of *number* children of *parents*."""
         return _new(self._repaired(self._children(parents, number, rng), rng).distinct(), is_known)
 
-    def untried(self, parents: Genomes, number: int, is_tried: IsKnown, rng: Generator) -> Genomes:
+    def untried(
+        self, parents: Genomes, number: int, tried: Collection[int], rng: Generator
+    ) -> Genomes:
         """Designs that pass, with rows of the largest block that nobody has tried.
 
         Half of them are in other respects like one of *parents*, half are drawn uniformly. Only the
@@ -112,26 +111,20 @@ class Breeder:
         draft.codes[:, own] = self._space.draw_blocks(self._largest, draft.dimensions, rng)
         found = self._as_known_again(self.near.finished(draft)[0])
         found = found.at(
-            np.array([not is_tried(key) for key in self.plans(found)], bool)
+            np.array([plan not in tried for plan in self.plans(found)], bool)
         ).distinct()
         return found.at(self.admits(found))
 
-    def plans(self, genomes: Genomes) -> list[bytes]:
-        """Bytes by which rows of the largest block are told apart."""
-        return row_bytes(genomes.codes[:, self.largest])
+    def plans(self, genomes: Genomes) -> list[int]:
+        """Numbers by which rows of the largest block are told apart."""
+        if not self._space.spans:
+            return [0] * len(genomes)
+        codes = genomes.codes[:, self.largest].astype(np.int64)
+        plans: list[int] = (codes @ self._space.radix(self._largest)).tolist()
+        return plans
 
     def _children(self, parents: Genomes, number: int, rng: Generator) -> Genomes:
-        """Children of one or two parents each, with up to three moves."""
-        ones = parents.at(rng.integers(len(parents), size=number))
-        twos = parents.at(rng.integers(len(parents), size=number))
-        has_two = rng.random(number) < self._settings.crossover
-        children = ones.with_at(has_two, cross(self.near, twos.at(has_two), ones.at(has_two), rng))
-        luck = rng.random(number)
-        moves = (~has_two).astype(int) + (luck < 0.5) + (luck < 0.25)
-        for turn in range(int(moves.max(initial=0))):
-            going = moves > turn
-            children = children.with_at(going, self._moved(children.at(going), rng))
-        return children
+        return self.near.children(parents, number, self._settings.crossover, rng)
 
     def _around(
         self, front: Genomes | None, number: int, is_known: IsKnown, rng: Generator
@@ -158,29 +151,17 @@ class Breeder:
         children = self._as_known_again(children)
         passed = self.admits(children)
         for _ in range(self._settings.repairs):
-            rest: Flags = ~passed
-            if not rest.any():
+            rest = np.flatnonzero(~passed)
+            if not rest.size:
                 break
-            children = children.with_at(
-                rest, self._as_known_again(self._moved(children.at(rest), rng))
-            )
+            moved = self.near.moved_ones(children, rest, rng).at(rest)
+            children = children.with_at(rest, self._as_known_again(moved))
             passed[rest] = self.admits(children.at(rest))
         return children.at(passed)
-
-    def _moved(self, genomes: Genomes, rng: Generator) -> Genomes:
-        """Each of *genomes* after a move drawn for it, if that applies."""
-        draft, luck = Draft(genomes), rng.random(len(genomes)) * self._shares[-1]
-        which = np.searchsorted(self._shares, luck, side="right")
-        for number, move in enumerate(self._moves):
-            rows = np.flatnonzero(which == number)
-            if rows.size:
-                move(self.near, draft, rows, rng)
-        return self.near.finished(draft)[0]
 
     def _as_known_again(self, genomes: Genomes) -> Genomes:
         return self._space.settle(self._fold(genomes))
 
 
 def _new(genomes: Genomes, is_known: IsKnown) -> Genomes:
-    keys = genomes.keys()
-    return genomes.at(np.array([not is_known(key) for key in keys], bool))
+    return genomes.at(~is_known(genomes.keys()))

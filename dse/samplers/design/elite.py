@@ -24,10 +24,9 @@ class Elite:
         is_logarithmic: Whether all objectives of the feasible ones are positive, as last sorted.
     """
 
-    def __init__(self, size: int, ranges: int = 0) -> None:
-        """*ranges*: continuous knobs of the space."""
-        self._size, self._ranges = size, ranges
-        self._all: list[tuple[Sequence[float], float, bytes]] = []
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._all: list[tuple[Sequence[float], float, Genome]] = []
         self._order: list[int] = []
         self._values: Floats = np.zeros((0, 1))
         self._leading = 0
@@ -39,7 +38,7 @@ class Elite:
 
     def add(self, genome: Genome, values: Sequence[float], violation: float) -> None:
         """One more evaluated design; takes effect with the next ``sort``."""
-        self._all.append((values, violation if violation > 0 else 0.0, genome.key))
+        self._all.append((values, violation if violation > 0 else 0.0, genome))
 
     def sort(self) -> None:
         """Rank all designs, and drop the last ones if there are too many."""
@@ -88,7 +87,7 @@ class Elite:
         return self._genomes(best), self._values[best], self._leading
 
     def _genomes(self, places: Sequence[int]) -> Genomes:
-        return Genomes.unpacked([self._all[at][2] for at in places], self._ranges)
+        return Genomes.of([self._all[at][2] for at in places])
 
     def _rank(self) -> None:
         violation = np.array([violation for _, violation, _ in self._all])

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes, Ints
+from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes, Ints, Keys
 
 _SUM_WEIGHT = 0.05
 """Weight of the sum beside the maximum in the scalarised value (augmented Chebyshev)."""
@@ -48,6 +48,9 @@ class Hopes(Protocol):
     def closest(self, genomes: Genomes) -> Floats:
         """``of`` by the closest bound of each design that may be feasible, however dear it is."""
 
+    def plans(self, genomes: Genomes) -> Ints:
+        """(N,) numbers of what the closest bound is dear for where it was not asked for before."""
+
     def are_left(self, least: Floats) -> Flags:
         """(N,) True where designs with *least* objectives are not beaten by what is known now."""
 
@@ -62,7 +65,7 @@ class Pool:
     def __init__(
         self,
         genomes: Genomes,
-        known: Callable[[bytes], bool],
+        known: Callable[[Keys], Flags],
         hopes: Hopes | None,
         since: int,
         promise: Floats | None = None,
@@ -71,14 +74,15 @@ class Pool:
 
         Args:
             genomes: Designs that differ.
-            known: True of the key of a design that is not to be asked for any more.
+            known: True of the keys of designs that are not to be asked for any more.
             hopes: Proofs about the designs; None: there are none.
             since: Outcomes that were known when the designs were bred.
             promise: (N, M) of each objective, 0 where the front begins and 1 where it ends.
         """
         self.genomes, self._known = genomes, known
         self._promise = None if promise is None else np.round(promise.T, _DIGITS)
-        self._keys, self._open = genomes.keys(), np.ones(len(genomes), bool)
+        self._keys = genomes.keys()
+        self._open = ~known(self._keys)
         self._hopes, self._since = hopes, since
         self._least: Floats | None = None
         self._state, self._left = -1, self._open
@@ -100,7 +104,7 @@ class Pool:
         able = np.flatnonzero(self._open & self._hopeful() if hopeful else self._open)
         was_open = False
         for at in self._ordered(able, weights):
-            if self._known(self._keys[at]):
+            if self._known(self._keys[at : at + 1])[0]:
                 self._open[at] = False
                 continue
             was_open = True

@@ -1,12 +1,14 @@
 """Answers about designs without simulating them, worked out once for what decides them."""
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.samplers.base import Twins
-from dse.samplers.design.columns.genomes import Flags, Genome, Genomes, row_bytes
+from dse.samplers.design.archive import KeyTable
+from dse.samplers.design.columns.genomes import Flags, Genome, Genomes
 from dse.samplers.design.columns.space import GenomeSpace
 from dse.space import Check, Design
 
@@ -21,7 +23,11 @@ Called for many more designs than are simulated, so it must be quick.
 
 
 class Answers(Generic[Answer]):
-    """Asks about designs, and remembers the answers to what decides them."""
+    """Asks about designs, and remembers the answers to what decides them.
+
+    Attributes:
+        known: The answers so far.
+    """
 
     def __init__(
         self, space: GenomeSpace, ask: Callable[[Design], Answer], deciding: frozenset[str]
@@ -30,27 +36,60 @@ class Answers(Generic[Answer]):
         self._space, self._ask = space, ask
         self._at = [at for at, knob in enumerate(space.knobs) if knob.name in deciding]
         self._is_kept = not any(knob.name in deciding for knob in space.reals)
-        self._known: dict[bytes, Answer] = {}
+        self._table = KeyTable()
+        self.known: list[Answer] = []
+
+    def places(self, genomes: Genomes) -> NDArray[np.int64]:
+        """(N,) number of the answer for each design among those *known*."""
+        if not self._is_kept:
+            self.known = [self._ask(self._space.design(genome)) for genome in genomes.each()]
+            return np.arange(len(genomes))
+        keys = genomes.keys_by(self._at)
+        places = self._table.find(keys)
+        new = np.flatnonzero(places < 0)
+        if new.size:
+            _, first = np.unique(keys[new], return_index=True)
+            rows, begin = new[np.sort(first)], len(self.known)
+            designs = map(self._space.design, genomes.at(rows).each())
+            self.known += list(map(self._ask, designs))
+            self._table.put(keys[rows], np.arange(begin, len(self.known), dtype=np.int32))
+            places[new] = self._table.find(keys[new])
+        return places.astype(np.int64)
 
     def of(self, genomes: Genomes) -> list[Answer]:
         """The answer for each design."""
-        if not self._is_kept:
-            return [self._ask(self._space.design(genome)) for genome in genomes.each()]
-        deciding = genomes.dimensions[:, None], genomes.codes[:, self._at]
-        keys, known = row_bytes(np.concatenate(deciding, axis=1)), self._known
-        first = {key: row for row, key in enumerate(keys) if key not in known}
-        for key, row in first.items():
-            known[key] = self._ask(self._space.design(genomes.one(row)))
-        return [known[key] for key in keys]
+        places = self.places(genomes).tolist()
+        return [self.known[place] for place in places]
 
     def of_one(self, genome: Genome) -> Answer:
         """The answer for one design."""
         return self.of(Genomes.of([genome]))[0]
 
 
+class AnswerTable(Generic[Answer]):
+    """Answers as rows of an array, which grows with them."""
+
+    def __init__(
+        self, answers: Answers[Answer], rows: Callable[[Sequence[Answer]], NDArray[Any]]
+    ) -> None:
+        """*rows*: gives an array with a row for each answer."""
+        self._answers, self._rows = answers, rows
+        self._table = rows([])
+
+    def of(self, genomes: Genomes) -> NDArray[Any]:
+        """(N, ...) the row of each design's answer."""
+        places, known = self._answers.places(genomes), self._answers.known
+        if len(self._table) != len(known):
+            self._table = self._rows(known)
+        return np.asarray(self._table[places])
+
+
 def screen_of(space: GenomeSpace, checks: Sequence[Check]) -> Screen:
     """The screen of designs that break none of the *checks*; remembers their answers."""
-    each = [Answers(space, check.holds, check.deciding) for check in checks]
+    each = [
+        AnswerTable(Answers(space, check.holds, check.deciding), lambda rows: np.array(rows, bool))
+        for check in checks
+    ]
 
     def admits(genomes: Genomes) -> Flags:
         """The later checks are asked about what the earlier ones let pass alone."""
@@ -81,7 +120,9 @@ def folding(space: GenomeSpace, twins: Twins | None) -> Callable[[Genomes], Geno
         assert found is not None, "designs are of the space"
         return [found.codes[knob] for knob in at]
 
-    answers = Answers(space, codes_of, names)
+    answers = AnswerTable(
+        Answers(space, codes_of, names), lambda rows: np.array(rows, np.int16).reshape(-1, len(at))
+    )
 
     def folded(genomes: Genomes) -> Genomes:
         if not len(genomes):

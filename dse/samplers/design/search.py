@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dse.samplers.base import Prices
 from dse.samplers.design.archive import Archive
 from dse.samplers.design.breeder import Breeder
-from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes
+from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes, Keys
 from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.model.aims import Aims, EachByItself, TimeAlone
@@ -55,6 +55,7 @@ class DesignSearch:
         hopes: Hopes | None = None,
         fold: Callable[[Genomes], Genomes] = lambda genomes: genomes,
         settings: Settings | None = None,
+        opened: Callable[[int], int] | None = None,
     ) -> None:
         """Begin.
 
@@ -66,10 +67,11 @@ class DesignSearch:
             hopes: Proofs that designs are beaten; None: there are none.
             fold: The way to the designs that stand for all with the same outcome.
             settings: None: the usual ones.
+            opened: Designs that are under way after so many results; None: always as many.
         """
         self._space, self._seed, self._hopes = space, seed, hopes
-        self._settings = settings or Settings()
-        self._elite = Elite(self._settings.memory, len(space.reals))
+        self._settings, self._opened = settings or Settings(), opened
+        self._elite = Elite(self._settings.memory)
         admits, amounts = screen or anything, None
         aims: Aims = EachByItself()
         if prices is not None:
@@ -81,8 +83,8 @@ class DesignSearch:
         self._archive = Archive()
         self._trims = Trims(self._breeder.near, amounts, self._breeder.admits, self._outcome)
         self._judge = Judge(space, aims, seed, hopes)
-        self._beaten: set[bytes] = set()
-        self._tried: set[bytes] = set()
+        self._beaten: set[int] = set()
+        self._tried: set[int] = set()
         self._queue: deque[Genome] = deque()
         self._asked = self._told = self._lessons = 0
         self._next = self._settings.lesson
@@ -98,7 +100,7 @@ class DesignSearch:
         genome = self._queue.popleft() if self._queue else self._chosen(self._asked, _any)
         self._asked += 1
         if genome is not None:
-            self._archive.add([genome.key])
+            self._archive.add_one(genome.key)
         return genome
 
     def trim(self, accept: Accept) -> Genome | None:
@@ -119,14 +121,14 @@ class DesignSearch:
         genome = None if self._queue else find(is_of_use)
         if genome is not None:
             self._asked += 1
-            self._archive.add([genome.key])
+            self._archive.add_one(genome.key)
         return genome
 
     def ask_instead(self, genome: Genome, accept: Accept) -> Genome | None:
         """A new design that *accept* takes, in place of *genome*, which was asked for last."""
         self._archive.forget(genome.key)
         found = self._chosen(self._asked - 1, accept)
-        self._archive.add([(genome if found is None else found).key])
+        self._archive.add_one((genome if found is None else found).key)
         return found
 
     def tell(self, genome: Genome, values: Sequence[float] | None, violation: float) -> None:
@@ -159,7 +161,7 @@ class DesignSearch:
         """Be as if all of *asked* had been asked for, and the first of them had been told.
 
         What happens then is what would have happened if as many designs had always been open as
-        now: ``len(asked) - len(outcomes)``.
+        now: ``len(asked) - len(outcomes)``, or as *opened* says.
         """
         told = len(outcomes)
         lessons = [self._settings.lesson]
@@ -180,21 +182,22 @@ class DesignSearch:
             elif len(self._elite):
                 self._learn()
             if number == last and len(self._elite):
-                open_then = asked[: end - 1 + len(asked) - told]
-                self._archive.add(genome.key for genome in open_then)
+                opened = self._opened(end - 1) if self._opened else len(asked) - told
+                open_then = asked[: end - 1 + opened]
+                self._archive.add(_keys(open_then))
                 self._breed()
         pairs = zip(asked, outcomes, strict=False)
         self._trims.recall(
             [(one, v) for one, (v, excess) in pairs if v is not None and excess <= 0]
         )
-        self._archive.add(genome.key for genome in asked)
+        self._archive.add(_keys(asked))
         self._asked = len(asked)
         for _ in range(min(len(self._queue), len(asked))):
             self._queue.popleft()
 
     def _note(self, genome: Genome, values: Sequence[float] | None, violation: float) -> None:
         key = genome.key
-        self._archive.add([key])
+        self._archive.add_one(key)
         self._tried.update(self._breeder.plans(Genomes.of([genome])))
         if values is None:
             return
@@ -223,6 +226,7 @@ class DesignSearch:
             return
         results, bred, promise = self._next - self._told, None, None
         litter = self._settings.litter(results)
+        self._judge.make_room(self._settings.new_plans(self._told, results))
         if litter is not None:
             bred, promise = self._bred(litter)
         self._pools = self._new_pools()
@@ -235,7 +239,8 @@ class DesignSearch:
             return
         number = settings.children * settings.lesson
         parents = self._elite.parents(settings.parents)
-        found = self._breeder.untried(parents, number, self._tried.__contains__, rng)
+        found = self._breeder.untried(parents, number, self._tried, rng)
+        self._judge.make_room(self._settings.new_plans(self._told, self._next - self._told))
         promise = self._judge.proven(found)
         if promise is not None:
             self._pools.offer(found, promise)
@@ -246,7 +251,7 @@ class DesignSearch:
         Designs that differ in many decisions from all known ones are reached so, where the model
         sees a way.
         """
-        known, rng = self._archive.__contains__, self._generator(self._told, _CHILDREN)
+        known, rng = self._archive.knows, self._generator(self._told, _CHILDREN)
         bred = self._breeder.children(self._elite, litter, known, rng)
         promise = self._judge.hopes(bred)
         for turn in range(1, self._settings.generations):
@@ -273,7 +278,7 @@ class DesignSearch:
         return Pools(
             self._breeder,
             self._settings,
-            known=self._archive.__contains__,
+            known=self._archive.knows,
             hopes=self._hopes,
             since=self._told,
             generator=self._generator,
@@ -304,7 +309,7 @@ class DesignSearch:
             kinds = ("bred", "near", "fresh")
             if is_fresh or is_local:
                 kinds = ("fresh", "near", "bred") if is_fresh else ("near", "bred", "fresh")
-            elif random.random() < settings.untried:
+            elif random.random() < settings.sought(self._told):
                 kinds = ("untried", *kinds)
             weights = drawn_weights(self._objectives, self._aims.searched(self._objectives), random)
         return self._pools.best(kinds, accept, weights)
@@ -312,6 +317,10 @@ class DesignSearch:
 
 _CHILDREN, _UNTRIED = 1, 4
 """Kinds of luck that children and untried plans are bred with; those of pools lie between."""
+
+
+def _keys(genomes: Sequence[Genome]) -> Keys:
+    return Genomes.of(genomes).keys() if genomes else np.zeros(0, np.int64)
 
 
 def _any(genome: Genome) -> bool:

@@ -46,19 +46,34 @@ class Settings:
 
         What a result teaches falls with the number of those before, and so does what it may cost.
         """
-        grown = min((told - _MANY) // _PARTS, _LONGEST) if told > _MANY else 0
-        return told + max(self.lesson, grown)
+        return told + self.lesson * min(max(told // _PARTS, 1), _LONGEST)
 
     def drawn(self, told: int) -> float:
         """Share of uniform draws after *told* results: they find ever less that is new and good."""
         return self.fresh * min(1.0, _MANY / max(told, 1))
+
+    def sought(self, told: int) -> float:
+        """Share of untried plans after *told* results: to know one takes long."""
+        return self.untried * min(1.0, _MANY / max(told, 1))
+
+    def new_plans(self, told: int, results: int) -> int | None:
+        """Plans of which the closest bound may be asked for the first time, twice per lesson.
+
+        Args:
+            told: Results so far.
+            results: Those that the lesson is for.
+
+        Returns:
+            None: any number, while little is known.
+        """
+        return None if told < _MANY else -(-results // _PER_PLAN)
 
     def litter(self, results: int) -> "Litter | None":
         """Size of what is bred for a lesson of so many results; None: nothing is."""
         if not self.children:
             return None
         return Litter(
-            children=max(self.children * self.lesson, 2 * results),
+            children=max(self.children * self.lesson, results),
             others=max(0, results // 4 - self.parents),
             swept=-(-results // 64),
         )
@@ -79,8 +94,13 @@ class Litter:
     swept: int
 
 
-_MANY, _PARTS, _LONGEST = 1000, 8, 1024
-"""Results from which on lessons grow, by one result for so many more, and the longest lesson."""
+_MANY, _PARTS, _LONGEST = 1000, 160, 64
+"""Results from which on uniform draws and new plans get fewer; results after which a lesson is
+twice as long as the first ones, three times after twice as many, and so on, so many times at most.
+"""
+
+_PER_PLAN = 256
+"""Results for one new plan: to know its bound takes 10 to 20 ms."""
 
 
 LOCAL = Settings(initial=1, children=0, fresh=0.0, untried=0.0, local=1.0, lesson=4)

@@ -53,7 +53,7 @@ class Trims:
         self._front: Front[Genome] = Front()
         self._steps: dict[Genome, Steps] = {}
         self._beside: dict[Genome, list[Genome]] = {}
-        self._refused: set[bytes] = set()
+        self._refused: set[int] = set()
         self._were_bargains: dict[tuple[Genome, Genome], bool] = {}
 
     def learn(self, genome: Genome, values: Sequence[float]) -> None:

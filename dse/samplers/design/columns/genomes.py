@@ -1,6 +1,5 @@
-"""Many genomes as columns, and each of them as the bytes by which it is known again."""
+"""Many genomes as columns, and each of them as the number by which it is known again."""
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -8,13 +7,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore import keys_of_designs
+
 Codes = NDArray[np.int16]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-
-_SHORTS = 4
-"""16-bit words of a float64."""
+Keys = NDArray[np.int64]
+"""(N,) numbers above 0 by which designs are known again: 63 bits, hashed."""
 
 
 class Genome(NamedTuple):
@@ -31,10 +31,9 @@ class Genome(NamedTuple):
     reals: tuple[float, ...] = ()
 
     @property
-    def key(self) -> bytes:
-        """Bytes that equal genomes of a space share, and no others."""
-        packed = array("h", (self.dimensions, *self.codes)).tobytes()
-        return packed + array("d", self.reals).tobytes() if self.reals else packed
+    def key(self) -> int:
+        """Number that equal genomes of a space share, and next to certainly no others."""
+        return int(Genomes.of([self]).keys()[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,15 +53,13 @@ class Genomes:
     @classmethod
     def of(cls, genomes: Sequence[Genome]) -> Self:
         """Columns of some genomes, one at least."""
-        return cls.unpacked([genome.key for genome in genomes], len(genomes[0].reals))
-
-    @classmethod
-    def unpacked(cls, keys: Sequence[bytes], ranges: int) -> Self:
-        """The genomes with those keys, one at least; *ranges*: continuous knobs of the space."""
-        words = np.frombuffer(b"".join(keys), np.int16).reshape(len(keys), -1)
-        end = words.shape[1] - _SHORTS * ranges
-        reals = np.ascontiguousarray(words[:, end:]).view(np.float64)
-        return cls(words[:, 0], words[:, 1:end], reals.reshape(len(keys), ranges))
+        dimensions, codes, reals = zip(*genomes, strict=True)
+        shape = len(genomes), -1
+        return cls(
+            np.array(dimensions, np.int16),
+            np.array(codes, np.int16).reshape(shape),
+            np.array(reals, np.float64).reshape(shape),
+        )
 
     @classmethod
     def joined(cls, parts: "Sequence[Genomes]") -> Self:
@@ -80,9 +77,13 @@ class Genomes:
         """Some of the genomes, by number or by mask."""
         return Genomes(self.dimensions[rows], self.codes[rows], self.reals[rows])
 
+    def copied(self) -> "Genomes":
+        """Columns that may be changed."""
+        return Genomes(self.dimensions.copy(), self.codes.copy(), self.reals.copy())
+
     def with_at(self, rows: NDArray[Any], others: "Genomes") -> "Genomes":
         """The genomes with *others* in place of some of them."""
-        result = Genomes(self.dimensions.copy(), self.codes.copy(), self.reals.copy())
+        result = self.copied()
         result.dimensions[rows], result.codes[rows] = others.dimensions, others.codes
         result.reals[rows] = others.reals
         return result
@@ -97,28 +98,25 @@ class Genomes:
         rows = map(tuple, self.codes.tolist()), map(tuple, self.reals.tolist())
         return list(map(Genome, self.dimensions.tolist(), *rows))
 
-    def keys(self) -> list[bytes]:
+    def keys(self) -> Keys:
         """``Genome.key`` of each."""
-        words = (self.dimensions[:, None], self.codes, self.reals.view(np.int16))
-        return row_bytes(np.concatenate(words, axis=1) if self.reals.size else _ints(*words[:2]))
+        keys = np.empty(len(self), np.int64)
+        bits = np.ascontiguousarray(self.reals).view(np.uint64)
+        keys_of_designs(self.dimensions, self.codes, bits, keys)
+        return keys
+
+    def keys_by(self, knobs: Sequence[int]) -> Keys:
+        """Keys of what the numbers of dimensions and some discrete *knobs* are."""
+        keys = np.empty(len(self), np.int64)
+        none = np.zeros((len(self), 0), np.uint64)
+        keys_of_designs(self.dimensions, self.codes[:, knobs], none, keys)
+        return keys
 
     def distinct(self) -> "Genomes":
         """The genomes without those that stand before already."""
-        first = dict(zip(reversed(self.keys()), reversed(range(len(self))), strict=True))
-        return self if len(first) == len(self) else self.at(np.array(sorted(first.values())))
+        _, first = np.unique(self.keys(), return_index=True)
+        return self if len(first) == len(self) else self.at(np.sort(first))
 
     def without(self, others: "Genomes") -> "Genomes":
         """The genomes that are not among *others*."""
-        held = set(others.keys())
-        return self.at(np.array([key not in held for key in self.keys()], bool))
-
-
-def _ints(dimensions: Codes, codes: Codes) -> Codes:
-    return np.concatenate([dimensions, codes], axis=1)
-
-
-def row_bytes(columns: NDArray[Any]) -> list[bytes]:
-    """The bytes of each row of a table with one column at least."""
-    rows = np.ascontiguousarray(columns)
-    found: list[bytes] = rows.view(f"V{rows.itemsize * rows.shape[1]}")[:, 0].tolist()
-    return found
+        return self.at(~np.isin(self.keys(), others.keys()))

@@ -210,6 +210,10 @@ class GenomeSpace:
         """Weights of the knobs of a block in the keys of its rows."""
         return np.array(self._radix[number], np.int64)
 
+    def keys(self, number: int, count: int) -> Ints:
+        """Keys of the rows of block *number* with *count* network dimensions; they rise."""
+        return self._keys[number, count].astype(np.int64)
+
     def find_rows(self, number: int, dimensions: Codes, keys: Ints) -> Ints:
         """The rows of block *number* with those keys, (N, ...) as *keys* are; -1: none."""
         if len(self.counts) == 1:

@@ -6,7 +6,8 @@ from itertools import combinations
 import numpy as np
 
 from dse.samplers.design.columns.genomes import Codes, Genomes, Ints
-from dse.samplers.design.columns.neighbourhood import NO_CODE, Draft, Neighbourhood
+from dse.samplers.design.columns.neighbourhood import Draft, Neighbourhood
+from dse.samplers.design.columns.tables import NO_CODE
 
 
 def retuned(near: Neighbourhood, genomes: Genomes) -> Genomes:

@@ -1,6 +1,6 @@
 """Quantities that a model guesses of designs, and the way from guesses to objectives."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from dse.samplers.base import Prices
 from dse.samplers.design.columns.genomes import Flags, Floats, Genomes
 from dse.samplers.design.columns.space import GenomeSpace
-from dse.samplers.design.screen import Answers
+from dse.samplers.design.screen import Answers, AnswerTable
 
 
 class Aims(Protocol):
@@ -44,10 +44,11 @@ class TimeAlone:
         self._powers = np.array(prices.powers, np.float64)
         self._timed: list[int] = np.flatnonzero(self._powers).tolist()
         self._amounts = Answers(space, prices.amounts, prices.deciding)
+        self._table = AnswerTable(self._amounts, _logarithms(len(self._powers)))
 
     def are_priced(self, genomes: Genomes) -> Flags:
         """True where a design has a price, and keeps all limits on it."""
-        return np.array([found is not None for found in self._amounts.of(genomes)], bool)
+        return np.asarray(~np.isnan(self._logs(genomes)).any(axis=1))
 
     def amounts(self, genomes: Genomes) -> list[tuple[float, ...] | None]:
         """Objectives with an iteration of one second; None where a machine cannot be built."""
@@ -64,6 +65,18 @@ class TimeAlone:
         return self._timed
 
     def _logs(self, genomes: Genomes) -> Floats:
-        found = self._amounts.of(genomes)
-        amounts = np.array([own for own in found if own is not None], np.float64)
-        return np.asarray(np.log(amounts))
+        """(N, objectives) logarithms of the amounts; no number where a machine cannot be built."""
+        return np.asarray(self._table.of(genomes))
+
+
+def _logarithms(
+    objectives: int,
+) -> Callable[[Sequence[tuple[float, ...] | None]], Floats]:
+    """Rows of the logarithms of amounts; no numbers where there are none."""
+    none = (np.nan,) * objectives
+
+    def rows(amounts: Sequence[tuple[float, ...] | None]) -> Floats:
+        given = [none if one is None else one for one in amounts]
+        return np.asarray(np.log(np.array(given, np.float64).reshape(-1, objectives)))
+
+    return rows

@@ -31,6 +31,12 @@ class Judge:
         self._features, self._aims, self._hopes = Features(space), aims, hopes
         self._seed, self._is_bounded = seed, False
         self._models: list[GaussianProcess] = []
+        self._met: set[int] = set()
+        self._room: int | None = None
+
+    def make_room(self, plans: int | None) -> None:
+        """Let the closest bound be asked of so many plans of which it is not known; None: all."""
+        self._room = plans
 
     def learn(self, elite: Elite, told: int) -> None:
         """Fit the models to the feasible designs of *elite*; *told* numbers the occasion."""
@@ -69,8 +75,7 @@ class Judge:
         guessed = [model.guess(points) for model in self._models]
         hoped = np.stack([mean - _OPTIMISM * deviation for mean, deviation in guessed], axis=1)
         expected = self._expected(genomes, all_closely=False)
-        hoped = hoped + expected if expected.size else hoped
-        return np.asarray((self._aims.values(genomes, hoped) - self._low) / self._span)
+        return self._promises(genomes, hoped, expected)
 
     def proven(self, genomes: Genomes) -> Floats | None:
         """``hopes`` by the bounds alone; None: there are none."""
@@ -79,7 +84,17 @@ class Judge:
         expected = self._expected(genomes, all_closely=False)
         if not expected.size:
             return None
-        return np.asarray((self._aims.values(genomes, expected) - self._low) / self._span)
+        return self._promises(genomes, np.zeros(1), expected)
+
+    def _promises(self, genomes: Genomes, hoped: Floats, expected: Floats) -> Floats:
+        """(N, M) promises of targets that are *hoped* for beside what is *expected*."""
+        if not expected.size:
+            return np.asarray((self._aims.values(genomes, hoped) - self._low) / self._span)
+        left_out: Flags = np.asarray(np.isinf(expected).any(axis=1))
+        targets = hoped + np.where(left_out[:, None], 0.0, expected)
+        promises = (self._aims.values(genomes, targets) - self._low) / self._span
+        promises[left_out] = np.inf
+        return np.asarray(promises)
 
     def _expected(self, genomes: Genomes, *, all_closely: bool) -> Floats:
         """(N, K) targets expected of designs before anything is learned: the least they can be.
@@ -94,7 +109,8 @@ class Judge:
                 beside the front: it is dear.
 
         Returns:
-            (1, 0) where no bound is known.
+            (N, K); (1, 0) where no bound is known. Infinite where there is no room to ask: such a
+            design is left out of the lesson.
         """
         nothing = np.zeros((1, 0))
         if self._hopes is None or not self._is_bounded:
@@ -104,14 +120,41 @@ class Judge:
             logs = np.log(least)
             beaten: Flags = np.asarray((self._front[None] <= logs[:, None]).all(axis=2))
             near: Flags = np.asarray(~beaten.any(axis=1))
-            near |= all_closely
-            if near.any():
-                logs[near] = np.log(self._hopes.closest(genomes.at(near)))
+            near = near | np.full(len(near), all_closely)
+            asked: Flags = near & self._with_room(genomes, near, logs, is_free=all_closely)
+            if asked.any():
+                logs[asked] = np.log(self._hopes.closest(genomes.at(asked)))
         is_known = np.isfinite(logs).all(axis=1)
         if not is_known.any():
             return nothing
         logs[~is_known] = np.median(logs[is_known], axis=0)
-        return self._aims.targets(genomes, logs)
+        expected = self._aims.targets(genomes, logs)
+        expected[near & ~asked] = np.inf
+        return expected
+
+    def _with_room(self, genomes: Genomes, near: Flags, logs: Floats, *, is_free: bool) -> Flags:
+        """True of designs whose closest bound is asked: there is room for the best new plans.
+
+        To know a new plan costs as much as a hundred proposals.
+
+        Args:
+            genomes: The designs.
+            near: Those that the looser bound leaves room for.
+            logs: (N, M) logarithms of that bound.
+            is_free: Whether none of them takes any room.
+        """
+        assert self._hopes is not None
+        plans = self._hopes.plans(genomes)
+        new = near & ~np.isin(plans, list(self._met))
+        if self._room is None or is_free:
+            self._met.update(plans[near].tolist())
+            return near
+        loose = np.where(new, ((logs - self._low) / self._span).max(axis=1), np.inf)
+        best = plans[np.argsort(loose, kind="stable")[: int(new.sum())]]
+        chosen = list(dict.fromkeys(best.tolist()))[: self._room]
+        self._room -= len(chosen)
+        self._met.update(chosen)
+        return near & np.isin(plans, list(self._met))
 
 
 class Features:

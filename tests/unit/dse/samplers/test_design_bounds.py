@@ -32,17 +32,20 @@ class Rugged:
     state = 0
 
     def closest(self, genomes: Genomes) -> Floats:
-        return np.array([[least_of(key)] for key in genomes.keys()])  # noqa: SIM118
+        return np.array([[least_of(key)] for key in genomes.keys().tolist()])
 
     def of(self, genomes: Genomes, since: int) -> Floats:
         return 0.5 * self.closest(genomes)
+
+    def plans(self, genomes: Genomes) -> NDArray[np.int64]:
+        return np.arange(len(genomes))
 
     def are_left(self, least: Floats) -> NDArray[np.bool_]:
         return np.ones(len(least), bool)
 
 
-def least_of(key: bytes) -> float:
-    return 1.0 + Random(key).random()
+def least_of(key: int) -> float:
+    return 1.0 + Random(int(key)).random()
 
 
 def excess(genomes: Genomes) -> Floats:
@@ -105,7 +108,7 @@ def test_untried_plans_are_other_than_those_that_are_tried() -> None:
     breeder = Breeder(SPACE, anything, Settings())
     parents = SPACE.draw_many(20, rng)
     tried = set(breeder.plans(SPACE.draw_many(200, rng)))
-    found = breeder.untried(parents, 160, tried.__contains__, rng)
+    found = breeder.untried(parents, 160, tried, rng)
     assert SPACE.are_valid(found).all()
     assert len(found) > 0
     assert tried.isdisjoint(breeder.plans(found))

@@ -91,6 +91,9 @@ def test_what_is_proven_to_be_of_no_use_is_left_aside_while_there_is_something_e
         def closest(self, genomes: Genomes) -> NDArray[np.float64]:
             return self.of(genomes, 0)
 
+        def plans(self, genomes: Genomes) -> NDArray[np.int64]:
+            return np.arange(len(genomes))
+
         def are_left(self, least: NDArray[np.float64]) -> NDArray[np.bool_]:
             return np.asarray(least[:, 0] < np.inf)
 

@@ -8,11 +8,11 @@ import pytest
 from numpy.typing import NDArray
 
 from dse.samplers.design import DesignSearch, Genome, Genomes, GenomeSpace, Settings
-from dse.samplers.design.columns.moves import moves_for
-from dse.samplers.design.columns.neighbourhood import Draft, Neighbourhood
+from dse.samplers.design.columns.neighbourhood import Neighbourhood
 from dse.samplers.design.model.surrogate import GaussianProcess, Root, in_blocks
 from dse.samplers.design_sampler import DesignSampler
 from dse.space import Encoding, RunFacts, Space, SpaceFile, build_space, design_key
+from simcore import MOVES
 
 FILE = {
     "products": [
@@ -58,15 +58,23 @@ def run(seed: int, trials: int, window: int = 4) -> list[Genome]:
 
 def test_every_move_of_valid_designs_gives_valid_designs() -> None:
     near, rng = Neighbourhood(GENOMES), np.random.default_rng(3)
-    for move, _ in moves_for(near):
+    names = {number: name for name, number in MOVES.items()}
+    for move in near.tables.moves.tolist():
         parents = GENOMES.draw_many(300, rng)
-        draft = Draft(parents)
-        move(near, draft, np.arange(300), rng)
-        children, moved = near.finished(draft)
-        assert moved.sum() > 20, move.__name__
-        assert GENOMES.are_valid(children).all(), move.__name__
-        kept = parents.at(~moved).each()
-        assert children.at(~moved).each() == kept, move.__name__
+        near.tables = near.tables._replace(moves=np.array([move]), shares=np.array([1.0]))
+        children = near.moved_ones(parents, np.arange(300), rng)
+        assert (children.keys() != parents.keys()).sum() > 20, names[move]
+        assert GENOMES.are_valid(children).all(), names[move]
+
+
+def test_what_becomes_of_a_design_depends_on_no_other_one() -> None:
+    near, parents = Neighbourhood(GENOMES), GENOMES.draw_many(40, np.random.default_rng(0))
+    whole = near.moved_ones(parents, np.arange(40), np.random.default_rng(1)).keys()
+    part = near.moved_ones(parents, np.arange(7, 9), np.random.default_rng(1)).keys()
+    assert part[7:9].tolist() == whole[7:9].tolist()
+    assert part[9:].tolist() == parents.keys()[9:].tolist()
+    many = near.children(parents, 50, 0.5, np.random.default_rng(2)).each()
+    assert near.children(parents, 20, 0.5, np.random.default_rng(2)).each() == many[:20]
 
 
 def test_a_design_survives_the_way_into_genes_and_back() -> None:

@@ -75,7 +75,9 @@ def test_what_the_screen_turns_down_gets_a_second_decision() -> None:
     elite.add(genome(), (1.0, 1.0), 0.0)
     elite.sort()
     litter = Litter(children=0, others=0, swept=1)
-    children = breeder.children(elite, litter, lambda key: False, np.random.default_rng(0)).each()
+    children = breeder.children(
+        elite, litter, lambda keys: np.zeros(len(keys), bool), np.random.default_rng(0)
+    ).each()
     assert genome(tp=1, dp=96, recompute=True) in children
     assert genome(tp=1, dp=96) not in children
     assert all(map(fits, children))
@@ -85,7 +87,7 @@ def test_the_end_of_an_exact_objective_is_searched_too_but_less() -> None:
     first, last, between = genome(bandwidth=8), genome(bandwidth=1), genome()
     promise = np.array([[0.0, 1.0], [1.0, 0.0], [0.01, 0.01]])
     waiting = Genomes.of([first, last, between])
-    pool = Pool(waiting, lambda key: False, None, 0, promise)
+    pool = Pool(waiting, lambda keys: np.zeros(len(keys), bool), None, 0, promise)
     random = Random(0)
     chosen = [
         pool.best(lambda one: True, drawn_weights(2, [0], random), hopeful=True)
