@@ -370,7 +370,9 @@ def check_same(path: Path, study: Study) -> None:
             data.pop(key, None)
         for key in ("trials", "promote", "controls", "settle"):
             data["search"].pop(key, None)
-    at, was, is_now = "", old, new
+    at = ""
+    was: Any = old
+    is_now: Any = new
     while was != is_now and isinstance(was, dict) and isinstance(is_now, dict):
         key = next(key for key in (*is_now, *was) if was.get(key) != is_now.get(key))
         at, was, is_now = f"{at}.{key}" if at else str(key), was.get(key), is_now.get(key)

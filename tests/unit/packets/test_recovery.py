@@ -98,7 +98,7 @@ def two_ways(rate: int = 100 * GBPS, **params: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("routing", ["ecmp", "flowlet", "spray", "adaptive"])
 def test_flows_go_another_way_once_their_link_has_failed(routing: str) -> None:
-    told = {"routing": routing, "retry_ns": 50_000, "reroute_ns": 20_000}
+    told: dict[str, Any] = {"routing": routing, "retry_ns": 50_000, "reroute_ns": 20_000}
     if routing in ("spray", "adaptive"):
         told["selective_repeat"] = 1
     data = two_ways(**told)
