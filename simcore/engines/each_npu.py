@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.engines.choose import MAX_NODES
 from simcore.engines.classes.run import Execution, Ran
 from simcore.engines.collectives.ends import is_shared
 from simcore.engines.collectives.members import engine_dimensions, engine_options
@@ -28,8 +29,6 @@ from simcore.machine.system import System
 from simcore.network import DEFAULT_BACKEND
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload.graph import Axis, StageGraph, TrainingGraph
-
-MAX_NODES = 2_000_000
 
 
 def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTimes) -> Ran:

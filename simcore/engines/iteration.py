@@ -119,7 +119,8 @@ class IterationRunner:
         machine, known = self._machine, plan_code(workload, plan, self._memo)
         operator_ns = known.operator_ns(machine.platform.npu, machine.compute)
         times = machine.of(known.program, known.counts, operator_ns)
-        choice, ran = choose(times, machine), None
+        nodes = known.counts.nodes // plan.pp * plan.npus
+        choice, ran = choose(times, machine, nodes), None
         match choice.engine:
             case Engine.EVENTS:
                 return self.run_graph(known.graph(known.batches), choice)
@@ -143,7 +144,7 @@ class IterationRunner:
         npu, compute = machine.platform.npu, machine.compute
         operator_ns = operator_times_ns(graph.operators, npu, precision, compute)
         times = machine.of(graph, counts, operator_ns)
-        choice = choice or choose(times, machine)
+        choice = choice or choose(times, machine, counts.nodes // graph.plan.pp * graph.plan.npus)
         if choice.engine in (Engine.EVENTS, Engine.CLASSES):
             choice = Choice(engine=Engine.EVENTS, reason=choice.reason)
             ran = run_every_npu(graph, times, machine)
@@ -157,7 +158,7 @@ class IterationRunner:
     ) -> Iteration:
         dimensions = self._machine.platform.dimensions
         work = count_work(counts, dimensions, times.collectives, times.messages)
-        held_ns = 0 if self._goes_on_at_once(times) else work.held_ns
+        held_ns = 0 if self._goes_on_at_once(times, choice) else work.held_ns
         return Iteration(
             categories=ran.categories,
             finish_ns=ran.finish_ns,
@@ -166,7 +167,8 @@ class IterationRunner:
             events=ran.events,
             simulated_npus=ran.npus,
             choice=choice,
-            notes=self._notes(program, times, work, int(ran.finish_ns.max())) + ran.account.notes,
+            notes=self._notes(program, times, work, int(ran.finish_ns.max()), choice)
+            + ran.account.notes,
             held_ns=held_ns,
             situations=ran.situations,
             repeated=ran.repeated,
@@ -175,17 +177,31 @@ class IterationRunner:
             moved_bytes=moved_bytes(program.transfers, counts.transfers),
         )
 
-    def _goes_on_at_once(self, times: ProgramTimes) -> bool:
+    def _goes_on_at_once(self, times: ProgramTimes, choice: Choice) -> bool:
         """True if each member of a collective goes on when it has ended itself."""
+        if times.loose is not None:
+            return choice.engine is Engine.EVENTS
         machine = self._machine
         return machine.system.phase_end == "each" or bool(follows_all(times, machine))
 
     def _notes(
-        self, program: Program, times: ProgramTimes, work: WorkTotals, finish_ns: int
+        self,
+        program: Program,
+        times: ProgramTimes,
+        work: WorkTotals,
+        finish_ns: int,
+        choice: Choice,
     ) -> tuple[str, ...]:
         machine, held_ns = self._machine, work.held_ns
-        notes, who = machine.stand_ins(program, times), follows_all(times, machine)
+        notes = machine.stand_ins(program, times)
         notes += machine.schedules(program, times)
+        if times.loose is not None:
+            if choice.engine is not Engine.EVENTS and times.loose:
+                notes.append(f"NPUs of a stage are taken to stay in step: {times.loose}")
+                if held_ns:
+                    notes.append(held_note(held_ns, finish_ns))
+            return tuple(notes)
+        who = follows_all(times, machine)
         if held_ns and machine.system.phase_end == "together":
             notes.append(
                 f"{who} follows every NPU: phase_end: together is not in force"

@@ -1,7 +1,9 @@
 """Times that one machine gives to the operators, collectives and messages of a program."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from simcore.compute import ComputeModel
 from simcore.engines.collectives.alike import unlike_groups
@@ -11,6 +13,7 @@ from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.input import Ints
+from simcore.engines.in_step.times import InStep
 from simcore.engines.stages.counts import NodeCounts
 from simcore.engines.stages.time_limit import TimeLimit
 from simcore.engines.stages.times import MessageTimes, collective_times, place_groups
@@ -41,6 +44,8 @@ class ProgramTimes:
         transfer_ns: (T,) int64, of each transfer into or out of a tier of memory.
         messages: Between the stages.
         unlike: The topology on which groups of one axis lie differently; "": there is none.
+        loose: Why NPUs that are taken to stay in step need not, where messages meet; "": they do.
+            None: nothing is known of NPUs in step.
     """
 
     placements: dict[Axis, Placement]
@@ -49,6 +54,7 @@ class ProgramTimes:
     transfer_ns: Ints
     messages: MessageTimes
     unlike: str
+    loose: str | None = None
 
     @property
     def ends_differ(self) -> bool:
@@ -87,6 +93,9 @@ class MachineTimes:
         self.member_ends = MemberEnds(platform, system)
         rate = platform.npu.memory_bandwidth_bytes_per_s
         self._timer = CollectiveTimer(platform.dimensions, system, rate, memo)
+        self._in_step = None
+        if self.messages_meet and BACKENDS[backend].link_rule is not None:
+            self._in_step = InStep(platform, system, backend, memo)
         self._limit = TimeLimit(
             platform=platform, system=system, compute=compute, messages_meet=self.messages_meet
         )
@@ -117,13 +126,30 @@ class MachineTimes:
         transfer_ns = transfer_times_ns(program.transfers, program.groups, self.platform)
         check_transfers(program.transfers, counts.transfers, transfer_ns)
         placed = place_groups(program.groups, dimensions)
-        return ProgramTimes(
+        idle = ProgramTimes(
             placements=placed,
             operator_ns=operator_ns,
             collectives=collective_times(program.collectives, program.plan, placed, self._timer),
             transfer_ns=transfer_ns,
             messages=MessageTimes.of(program.plan, dimensions, counts.message_bytes),
             unlike=unlike_groups(dimensions, placed.values()),
+        )
+        return idle if self._in_step is None else self._loaded(self._in_step, program, counts, idle)
+
+    def _loaded(
+        self, in_step: InStep, program: Program, counts: NodeCounts, idle: ProgramTimes
+    ) -> ProgramTimes:
+        """Times on links that all NPUs load at once, in the place of those on idle links."""
+        found = in_step.times(
+            program.collectives,
+            program.plan,
+            idle.placements,
+            idle.collectives,
+            idle.messages,
+            np.where(counts.messages > 0, counts.message_bytes, 0),
+        )
+        return replace(
+            idle, collectives=found.collectives, messages=found.messages, loose=found.why_not
         )
 
     def shared_ends(self, program: Program) -> SharedEnds:

@@ -25,6 +25,7 @@ class Level:
         bandwidth_bytes_per_s: Of all links of one NPU in that dimension together.
         latency_s: Of one of its links.
         shares_ports: It is reached over the ports of NPUs that an inner level uses.
+        cables: Kinds of the cables on the ways along it.
     """
 
     topology: str
@@ -32,6 +33,7 @@ class Level:
     bandwidth_bytes_per_s: float
     latency_s: float
     shares_ports: bool
+    cables: frozenset[str]
 
     @property
     def link_bytes_per_s(self) -> float:
@@ -53,7 +55,8 @@ def levels_of(network: NetworkFile) -> tuple[Level, ...]:
     over = routed(network)
     found, stride, used = [], 1, set[int]()
     for shape in over.levels:
-        rate, latency_ns, kinds = _next_along(over, shape, stride)
+        rate, latency_ns, passed = _next_along(over, shape, stride)
+        kinds = {kind for kind, from_npu in passed if from_npu}
         topology = TOPOLOGIES[shape.topology]
         found.append(
             Level(
@@ -62,6 +65,7 @@ def levels_of(network: NetworkFile) -> tuple[Level, ...]:
                 bandwidth_bytes_per_s=rate * topology.links_per_npu(shape.npus),
                 latency_s=latency_ns * 1e-9 / topology.hops(shape.npus, 0, 1),
                 shares_ports=kinds <= used,
+                cables=frozenset(over.graph.kinds[kind] for kind, _ in passed),
             )
         )
         used |= kinds
@@ -71,8 +75,10 @@ def levels_of(network: NetworkFile) -> tuple[Level, ...]:
 
 def _next_along(
     over: RoutedNetwork, shape: LevelShape, stride: int
-) -> tuple[float, float, set[int]]:
-    """Rate of the slowest message, bytes/s, latency of the longest way, ns, kinds of NPUs' cables.
+) -> tuple[float, float, set[tuple[int, bool]]]:
+    """Rate of the slowest message, bytes/s, latency of the longest way, ns, kinds of cables passed.
+
+    Of each kind, whether such a cable is left from an NPU stands beside it.
 
     Raises:
         ConfigError: Two NPUs have no way.
@@ -96,9 +102,10 @@ def _next_along(
     )
     last_ns = simulate_flows(over.graph, still, flows).makespan_ns
     graph = over.graph
-    leave = routes.links[graph.link_from[routes.links] < graph.npus]
-    kinds = set(graph.kind_of[graph.cable_of[leave]].tolist())
-    return _SIZE_BYTES / last_ns * 1e9, float(latency_ns.max()), kinds
+    links = np.unique(routes.links)
+    kind, from_npu = graph.kind_of[graph.cable_of[links]], graph.link_from[links] < graph.npus
+    passed = set(zip(kind.tolist(), from_npu.tolist(), strict=True))
+    return _SIZE_BYTES / last_ns * 1e9, float(latency_ns.max()), passed
 
 
 def mean_latency_ns(over: RoutedNetwork, routes: RouteTable) -> Floats:

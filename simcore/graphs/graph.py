@@ -77,6 +77,19 @@ class NetworkGraph:
         """This graph, but its NPUs do or do not pass on messages of others."""
         return replace(self, npus_forward=npus_forward, _kept={})
 
+    def with_links(self, own: Ints) -> "NetworkGraph":
+        """Graph of the same nodes with the links *own* alone, numbered anew in that order."""
+        return replace(
+            self,
+            link_from=self.link_from[own],
+            link_to=self.link_to[own],
+            bytes_per_s=self.bytes_per_s[own],
+            latency_ns=self.latency_ns[own],
+            half=self.half[own],
+            cable_of=self.cable_of[own],
+            _kept={},
+        )
+
     def outward(self) -> tuple[Ints, Ints, Ints]:
         """Links by the node that they leave: (nodes + 1,) offsets, links, and next nodes.
 

@@ -30,15 +30,25 @@ class CableSpeed(Schema):
 
 
 class FamilyChoice(Schema):
-    """Parameters and routing of one family, where the family is chosen among several.
+    """One network where it is chosen among several.
 
     Attributes:
+        family: Its family; unless given, the name under which it stands is that of a family.
         params: Parameters of the family.
-        routing: As that of the network.
+        routing: As that of the network, likewise the others.
+        bandwidth_bytes_per_s: Of one cable.
+        latency_s: Of one cable.
+        cables: Speed of cables by kind.
+        shape: NPUs of each level.
     """
 
+    family: str = ""
     params: dict[str, Any] = Field(default_factory=dict)
     routing: dict[str, Any] = Field(default_factory=dict)
+    bandwidth_bytes_per_s: BytesPerS | None = Field(default=None, alias="bandwidth", gt=0)
+    latency_s: Seconds | None = Field(default=None, alias="latency", ge=0)
+    cables: dict[str, CableSpeed] = Field(default_factory=dict)
+    shape: tuple[int, ...] = ()
 
 
 class InNetwork(Schema):
@@ -72,8 +82,8 @@ class NetworkFile(Schema):
         id: Name under which results list it.
         family: A name of ``FAMILIES``, or ``package.module:Object``.
         params: Parameters of the family.
-        families: In a file, ``params`` and ``routing`` of each family that ``family`` may name, as
-            a knob of a study does; those of the named one stand where the network tells no others.
+        families: In a file, the networks that ``family`` may name, as a knob of a study does, each
+            a ``FamilyChoice``; what the named one tells stands where the network tells nothing.
         graph: Nodes and cables in place of a family: node-link data, or a list of links.
         npus_forward: Whether messages pass through NPUs; as the family says unless given.
         bandwidth_bytes_per_s: Of one cable in one direction, unless its kind has its own.
@@ -116,11 +126,13 @@ class NetworkFile(Schema):
             told = ", ".join(map(str, listed)) if isinstance(listed, Mapping) else listed
             rule = "must be a table of families, the network's own one among them"
             raise ConfigError("families", rule, got=told)
-        own = FamilyChoice.from_file_data(listed[family], at=f"families.{family}")
+        own, place = listed[family], f"families.{family}"
+        chosen = FamilyChoice.from_file_data(own, at=place)
         rest = {key: value for key, value in data.items() if key != "families"}
-        for key, told in (("params", own.params), ("routing", own.routing)):
-            rest[key] = {**told, **(rest.get(key) or {})}
-        return rest
+        for key, told in own.items():
+            of_both = isinstance(told, Mapping)
+            rest[key] = {**told, **(rest.get(key) or {})} if of_both else rest.get(key, told)
+        return {**rest, "family": chosen.family or family}
 
     @model_validator(mode="after")
     def _is_told_once(self) -> Self:

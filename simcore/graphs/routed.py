@@ -1,6 +1,6 @@
 """A network with its routing: ways between NPUs, and the levels that collectives are laid along."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -18,6 +18,7 @@ from simcore.graphs.routing import (
     Routing,
     RoutingOptions,
     check_virtual_channels,
+    merged,
 )
 from simcore.graphs.routing.base import no_way
 from simcore.kernels.collectives.topology_codes import TABLE
@@ -30,6 +31,7 @@ MOST_LEVELS = 8
 MOST_CHECKED_NPUS = 256
 """NPUs of a network whose routes are all looked at for deadlock."""
 _MOST_WALKED_NPUS = 4096
+_INSIDE = "spray"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class RoutedNetwork:
         _check_joined(graph)
         self.graph = graph
         self.levels = _levels_of(network, graph.npus)
+        self._domain, self._inside = _domains_of(network, graph)
         self._known: dict[int, RouteTable] = {}
         if self.options.virtual_channels is not None:
             self._check_channels(self.options.virtual_channels)
@@ -83,16 +86,34 @@ class RoutedNetwork:
     def routes(self, source: Ints, target: Ints) -> RouteTable:
         """Routes of messages between NPUs *source* (F,) and *target* (F,).
 
+        Messages within a scale-up domain stay on its cables, spread over all of its switches, as
+        they do over NVSwitches; also where a leaf switch outside is as near.
+
         Raises:
             ConfigError: A pair has no way by this routing.
         """
-        demands = Demands(
+        inside = source // self._domain == target // self._domain
+        if self._inside is None or not inside.any():
+            return self._beyond(source, target)
+        graph, numbers = self._inside
+        spray = ROUTINGS[_INSIDE]
+        demands = self._demands(source[inside], target[inside])
+        within = spray.routes(graph, demands, spray.options.build(""))
+        within = replace(within, links=numbers[within.links])
+        if inside.all():
+            return within
+        return merged(inside, within, self._beyond(source[~inside], target[~inside]))
+
+    def _beyond(self, source: Ints, target: Ints) -> RouteTable:
+        return self.routing.routes(self.graph, self._demands(source, target), self.options)
+
+    def _demands(self, source: Ints, target: Ints) -> Demands:
+        return Demands(
             source=source,
             target=target,
             number=source * self.npus + target,
             size_bytes=np.ones(len(source)),
         )
-        return self.routing.routes(self.graph, demands, self.options)
 
     def way(self, source: int, target: int) -> tuple[Ints, Any]:
         """Links from one NPU to another, and the part of a message that each carries.
@@ -169,6 +190,21 @@ def _own_levels(network: NetworkFile, npus: int) -> tuple[LevelShape, ...]:
     if TOPOLOGIES[topology].kernel_code == TABLE and max(sizes) > MOST_TABLED_NPUS:
         topology = "switch"
     return tuple(LevelShape(topology, size) for size in sizes)
+
+
+def _domains_of(
+    network: NetworkFile, graph: NetworkGraph
+) -> tuple[int, tuple[NetworkGraph, Ints] | None]:
+    """NPUs of a scale-up domain; the network of its cables with the numbers of their links."""
+    if not network.family:
+        return 1, None
+    family = FAMILIES[network.family]
+    found = family.domain(family.parameters.from_file_data(network.params, at="params"))
+    if found is None or found[0] < 2 or network.params.get("failed"):
+        return 1, None
+    npus, kind = found
+    own = np.flatnonzero(graph.kind_of[graph.cable_of] == graph.kinds.index(kind))
+    return npus, (graph.with_links(own), own)
 
 
 def _check_joined(graph: NetworkGraph) -> None:

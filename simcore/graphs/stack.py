@@ -6,12 +6,15 @@ from math import prod
 
 import numpy as np
 
-from simcore.graphs.graph import Floats, Ints
+from simcore.graphs.graph import Floats, Ints, NetworkGraph
 from simcore.graphs.network_table import NetworkFile
+from simcore.graphs.routing.table import RouteTable
 from simcore.topologies import TOPOLOGIES
 
 Way = tuple[Ints, Floats]
 """Links, and the part of a message that each carries."""
+Ways = tuple[Ints, Ints, Floats]
+"""Ways of F messages: (F + 1,) where each begins, links of all, and their parts."""
 
 
 class JoinedLine(ABC):
@@ -41,6 +44,10 @@ class JoinedLine(ABC):
     def way(self, source: int, target: int) -> Way:
         """Links from one NPU of the line to another one."""
 
+    @abstractmethod
+    def ways(self, source: Ints, target: Ints) -> Ways:
+        """Ways from NPUs *source* (F,) of the line to other ones, *target* (F,)."""
+
 
 class ApartLine(JoinedLine):
     """NPUs that nothing joins.
@@ -56,6 +63,9 @@ class ApartLine(JoinedLine):
 
     def way(self, source: int, target: int) -> Way:
         raise ValueError(f"NPUs {source} and {target} are not joined")
+
+    def ways(self, source: Ints, target: Ints) -> Ways:
+        raise ValueError(f"NPUs {source.tolist()} and {target.tolist()} are not joined")
 
 
 class ShapedLine(JoinedLine):
@@ -90,6 +100,16 @@ class ShapedLine(JoinedLine):
             node = int(self._next[node, target])
         return np.array(links, np.int64), np.ones(len(links))
 
+    def ways(self, source: Ints, target: Ints) -> Ways:
+        hops, node = list[Ints](), source
+        while (under_way := node != target).any():
+            hops.append(np.where(under_way, self._places[node, target], -1))
+            node = np.where(under_way, self._next[node, target], node)
+        table = np.column_stack(hops) if hops else np.zeros((len(source), 0), np.int64)
+        offsets = np.concatenate([[0], np.cumsum((table >= 0).sum(axis=1))])
+        links = table[table >= 0]
+        return offsets.astype(np.int64), links, np.ones(len(links))
+
 
 class NetworkLine(JoinedLine):
     """A dimension, or several, that are a network of any form.
@@ -115,6 +135,10 @@ class NetworkLine(JoinedLine):
 
     def way(self, source: int, target: int) -> Way:
         return self._routed.way(source, target)
+
+    def ways(self, source: Ints, target: Ints) -> Ways:
+        table = self._routed.routes(source, target)
+        return table.offsets, table.links, table.parts
 
 
 class StackedGraph:
@@ -166,9 +190,64 @@ class StackedGraph:
         own = npu // (stride * line.npus) * stride + npu % stride
         return links + int(self._first[place]) + own * len(line.latency_ns)
 
+    def as_graph(self) -> NetworkGraph:
+        """Network of the same links, whose ways are those of this stack."""
+        begin, end = self.ends()
+        count = len(begin)
+        nodes = int(max(begin.max(initial=-1), end.max(initial=-1))) + 1
+        npus = prod(line.npus for line in self._lines)
+        return NetworkGraph(
+            npus=npus,
+            nodes=max(nodes, npus),
+            tier_of=np.zeros(max(nodes - npus, 0), np.int64),
+            tiers=("switch",),
+            link_from=begin,
+            link_to=end,
+            bytes_per_s=self.bytes_per_ns * 1e9,
+            latency_ns=self.latency_ns,
+            half=np.zeros(count, np.bool_),
+            cable_of=np.arange(count),
+            kind_of=np.zeros(count, np.int64),
+            kinds=("link",),
+        )
+
     def line_of(self, link: int) -> int:
         """Number of the line in which a link lies."""
         return int(np.searchsorted(self._first, link, side="right")) - 1
+
+    def ways(self, source: Ints, target: Ints) -> RouteTable:
+        """Routes of messages between NPUs *source* (F,) and *target* (F,).
+
+        The latency of a message that is spread over several ways is the mean of theirs.
+        """
+        flow, links, parts = list[Ints](), list[Ints](), list[Floats]()
+        stride, at = 1, source
+        for place, line in enumerate(self._lines):
+            here, there = at // stride % line.npus, target // stride % line.npus
+            moved = np.flatnonzero(here != there)
+            copy = at // (stride * line.npus) * stride + at % stride
+            pairs, row = np.unique(here[moved] * line.npus + there[moved], return_inverse=True)
+            offsets, own_links, own_parts = line.ways(pairs // line.npus, pairs % line.npus)
+            counts = np.diff(offsets)[row]
+            entry = _entries(offsets[row], counts)
+            first = self._first[place] + copy[moved] * len(line.latency_ns)
+            flow.append(np.repeat(moved, counts))
+            links.append(own_links[entry] + np.repeat(first, counts))
+            parts.append(own_parts[entry])
+            at = at + (there - here) * stride
+            stride *= line.npus
+        each = np.concatenate(flow), np.concatenate(links), np.concatenate(parts)
+        return self._table(len(source), *each)
+
+    def _table(self, count: int, flow: Ints, links: Ints, parts: Floats) -> RouteTable:
+        """Routes of *count* messages; of each entry its message, link and part."""
+        order = np.argsort(flow, kind="stable")
+        offsets = np.searchsorted(flow[order], np.arange(count + 1)).astype(np.int64)
+        weights = self.latency_ns[links] * parts
+        latency = np.bincount(flow, weights, count).astype(np.float64)
+        return RouteTable(
+            offsets=offsets, links=links[order], parts=parts[order], latency_ns=latency
+        )
 
     def way(self, source: int, target: int) -> Way:
         """Links from one NPU to another, and the part of a message that each carries."""
@@ -193,6 +272,12 @@ def _first_dimensions(lines: Sequence[JoinedLine]) -> list[int]:
     """Innermost of the machine's dimensions that each line stands for."""
     levels = [line.levels for line in lines]
     return [sum(levels[:place]) for place in range(len(levels))]
+
+
+def _entries(first: Ints, counts: Ints) -> Ints:
+    """Numbers from each of *first* on, as many as *counts* says, one after the other."""
+    before = np.cumsum(counts) - counts
+    return np.repeat(first - before, counts) + np.arange(int(counts.sum()))
 
 
 def _link_places(routes: Ints) -> Ints:

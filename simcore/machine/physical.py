@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil, inf, prod
 
 from simcore.errors import InfeasibleError
 from simcore.machine.dimension import Dimension
@@ -33,7 +33,9 @@ def scale_up_dimensions(platform: Platform) -> int:
     """Number of dimensions that are scale-up.
 
     The first is, unless it joins more than the accelerator's domain at no more than what network
-    cards carry; and so is each next one that still lies inside the domain.
+    cards carry; and so is each next one that still lies inside the domain. Levels of a network that
+    is a graph are only as far as their cables join no others: the ports of an NPU at a leaf switch
+    that leads on to spines are those of a card, however few NPUs the leaf joins.
     """
     native, joined, inner = platform.npu.scale_up, 1, 0
     for dimension in platform.dimensions:
@@ -41,7 +43,21 @@ def scale_up_dimensions(platform: Platform) -> int:
         if joined > native.npus and (inner or _is_carded(platform, dimension)):
             break
         inner += 1
+    while inner and not _is_closed(platform.dimensions[:inner]):
+        inner -= 1
     return inner
+
+
+def _is_closed(inner: Sequence[Dimension]) -> bool:
+    """True unless the last dimension is a level whose cables lead to NPUs beyond it."""
+    last = inner[-1]
+    if last.network is None:
+        return True
+    from simcore.flows.levels import levels_of  # needs a compiler, which few runs do
+
+    own = inner[len(inner) - 1 - last.level :]
+    closed = last.network.parts().closed_kinds(prod(one.npus for one in own))
+    return all(level.cables <= closed for level in levels_of(last.network)[: len(own)])
 
 
 def unbuildable(platform: Platform) -> InfeasibleError | None:

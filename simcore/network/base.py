@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
 from simcore.errors import ConfigError
@@ -34,6 +35,13 @@ class NetworkDimension:
     level: int = 0
 
 
+class LinkRule(Enum):
+    """Rule by which messages that are under way at once share a link."""
+
+    QUEUED = "one after the other, each stored whole at every hop"
+    FAIR = "in max-min fair parts"
+
+
 class NetworkBackend:
     """Model of the times of messages; a class, which ``backend`` names in files and calls.
 
@@ -49,6 +57,7 @@ class NetworkBackend:
 
     kernel_code: ClassVar[int]
     messages_meet: ClassVar[bool] = True
+    link_rule: ClassVar[LinkRule | None] = None
     has_bounds: ClassVar[bool] = False
     counts_bytes: ClassVar[bool] = False
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from simcore.errors import ConfigError
 from simcore.kernels.events.layout import AWARE
-from simcore.network.base import NetworkBackend, NetworkDimension
+from simcore.network.base import LinkRule, NetworkBackend, NetworkDimension
 
 
 class CongestionAwareMultidim(NetworkBackend):
@@ -14,6 +14,7 @@ class CongestionAwareMultidim(NetworkBackend):
     """
 
     kernel_code = AWARE
+    link_rule = LinkRule.QUEUED
 
 
 class CongestionAware(CongestionAwareMultidim):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from simcore.network.base import Arrival, LinkNetwork, NetworkDimension
+from simcore.network.base import Arrival, LinkNetwork, LinkRule, NetworkDimension
 
 if TYPE_CHECKING:
     from simcore.synthesis.placed.carriage import Carriage
@@ -21,6 +21,8 @@ class Flow(LinkNetwork):
     alone it takes the schedule's time.
     D. Bertsekas and R. Gallager, "Data Networks", 2nd ed., 1992, 6.5.2.
     """
+
+    link_rule = LinkRule.FAIR
 
     def __init__(self, dimensions: Sequence[NetworkDimension]) -> None:
         # Imported where used: every run reads this file, few need the compiler behind the flows.
@@ -60,12 +62,12 @@ class Flow(LinkNetwork):
 
     def next_event_ns(self) -> int | None:
         due_ns = self._flows.next_event_ns
-        return None if math.isinf(due_ns) else _whole_ns(due_ns)
+        return None if math.isinf(due_ns) else whole_ns(due_ns)
 
     def advance(self, until_ns: int) -> list[Arrival]:
         ended = self._flows.advance(until_ns * (1.0 + 2.0 * _ROUNDING))
         return [
-            Arrival(time_ns=min(_whole_ns(time_ns), until_ns), message=self._message.pop(flow))
+            Arrival(time_ns=min(whole_ns(time_ns), until_ns), message=self._message.pop(flow))
             for time_ns, flow in ended
         ]
 
@@ -74,5 +76,6 @@ _ROUNDING = 1e-12
 """Part of a time by which it may lie above a whole number of ns and still be that one."""
 
 
-def _whole_ns(time_ns: float) -> int:
+def whole_ns(time_ns: float) -> int:
+    """A time rounded up to whole ns."""
     return math.ceil(time_ns * (1.0 - _ROUNDING))

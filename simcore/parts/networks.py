@@ -86,14 +86,7 @@ def network_bill(parts: NetworkParts, catalogue: Catalogue, host: HostPorts) -> 
     Raises:
         InfeasibleError: A part that is needed is not on the list.
     """
-    own = {
-        cable.kind
-        for cable in parts.cables
-        if NPU in cable.ends and cable.joins <= host.domain and cable.consecutive
-    }
-    for switch in parts.switches:  # a switch with other cables leads out of the domain
-        if not switch.kinds <= own:
-            own -= switch.kinds
+    own = parts.closed_kinds(host.domain)
     try:
         cables = [cable for cable in parts.cables if cable.kind not in own]
         lines = [

@@ -12,7 +12,7 @@ from test_folding import designs
 from simcore.compute import COMPUTE_MODELS
 from simcore.compute.roofline import Roofline
 from simcore.config import Run, RunTemplate
-from simcore.engines import each_npu
+from simcore.engines import choose
 from simcore.engines.collectives.ends import is_shared
 from simcore.engines.collectives.members import engine_dimensions, engine_options
 from simcore.engines.each_npu import expand
@@ -208,18 +208,26 @@ def test_a_network_that_the_backend_cannot_represent_is_refused() -> None:
         simulate_run(run)
 
 
-def test_a_machine_too_large_to_follow_is_refused_with_what_to_do(
+def test_npus_of_a_machine_too_large_to_follow_are_taken_to_stay_in_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(each_npu, "MAX_NODES", 1000)
-    told = "backend: .* at most 1000 nodes .* choose congestion_unaware, fewer NPUs"
-    with pytest.raises(ConfigError, match=told):
-        simulate_run(run_of(["ring", "switch"], {"tp": 4, "dp": 4}))
+    run = run_of(["ring", "switch"], {"tp": 2, "pp": 2, "dp": 4})
+    followed = simulate_run(run)
+    assert followed.engine == "events"
+    monkeypatch.setattr(choose, "MAX_NODES", 1000)
+    found = simulate_run(run)
+    assert found.engine == "stages"
+    assert "more than 1,000 nodes on all NPUs" in found.engine_reason
+    assert any("taken to stay in step" in note for note in found.notes)
+    assert found.iteration_time_s == pytest.approx(followed.iteration_time_s, rel=0.05)
 
 
-def test_holding_members_together_is_told_to_be_out_of_force() -> None:
+def test_members_are_held_together_where_messages_meet_too() -> None:
     run = run_of(["switch", "switch"], {"tp": 4, "dp": 4})
     trees = {"all_reduce": ("double_binary_tree",), "phase_end": "together"}
     system = run.system.model_copy(update=trees)
-    notes = simulate_run(run.model_copy(update={"system": system})).notes
-    assert any("not in force" in note for note in notes)
+    each = system.model_copy(update={"phase_end": "each"})
+    held, free = (simulate_run(run.model_copy(update={"system": one})) for one in (system, each))
+    assert any("taken to stay in step" in note for note in held.notes)
+    assert (held.engine, free.engine) == ("stages", "events")
+    assert held.iteration_time_s >= free.iteration_time_s

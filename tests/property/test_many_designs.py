@@ -23,7 +23,13 @@ from simcore import (
 from simcore.bounds import DesignColumns
 
 ROOT = Path(__file__).resolve().parents[2]
-SLOW = {"gpt3_13b_64_congestion": 4, "p5_vit22b_64_simulated": 3, "roce_or_infiniband": 4}
+SLOW = {
+    "gpt3_13b_64_congestion": 4,
+    "llama3_405b_networks": 1,
+    "moe_all_to_all": 1,
+    "p5_vit22b_64_simulated": 3,
+    "roce_or_infiniband": 4,
+}
 """Designs of studies that take long, one by one."""
 
 Values = Mapping[str, object]

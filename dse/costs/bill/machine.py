@@ -28,6 +28,8 @@ from simcore import (
 )
 
 GB = 1e9
+_SLACK = 1 + 1e-9
+"""Rounding of the bandwidth of a level, which is worked out from flows."""
 
 
 class Biller:
@@ -127,7 +129,7 @@ class Biller:
             asked = dimension.bandwidth_bytes_per_s
             own = min(asked, left) if joined <= native.npus else 0.0
             left -= own
-            if asked <= own:
+            if asked <= own * _SLACK:
                 continue
             name = _custom(dimension, joined, max(rack, native.npus))
             count = (asked - own) / GB * platform.npus

@@ -49,8 +49,14 @@ def run_nodes(
     Raises:
         SimulationError: The stages wait for each other for ever.
     """
+    messages = None if times.loose is None else times.messages
     lowered = lower(
-        graph, machine.platform.dimensions, times.operator_ns, times.collectives, times.transfer_ns
+        graph,
+        machine.platform.dimensions,
+        times.operator_ns,
+        times.collectives,
+        times.transfer_ns,
+        messages,
     )
     run = _executor(graph, lowered, times, machine, in_step=True).run(machine.system.profile)
     return lowered, run

@@ -148,6 +148,24 @@ class Subsystem:
         inputs = replace(inputs, chunks_before=chunks_before)
         return self._ends(inputs, members, fold=self._fold)
 
+    def all_ends(
+        self, kind: CollectiveKind, placement: Placement, size_bytes: int, backend: str
+    ) -> Ints:
+        """End of every NPU of the machine, whose groups at *placement* all begin at 0.
+
+        Args:
+            kind: What the members of each group do.
+            placement: Where the group of NPU 0 is; the others lie alike.
+            size_bytes: The full buffer, of an all-gather the shard.
+            backend: Network backend, on which groups may slow each other down.
+
+        Returns:
+            (N,) int64.
+        """
+        npus = np.arange(self._npus)
+        inputs = self._inputs(kind, size_bytes, _grid(placement), npus, None, placement.extent)
+        return self._ends(replace(inputs, backend=backend), npus, fold=self._fold)
+
     def dimension_orders(
         self, kind: CollectiveKind, placement: Placement, size_bytes: int
     ) -> tuple[tuple[int, ...], ...]:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.engines.collectives.time import CollectiveTime
+from simcore.engines.stages.times import MessageTimes
 from simcore.errors import SimulationError
 from simcore.kernels.classes import layout as f
 from simcore.kernels.classes.children import invert_dependencies
@@ -85,6 +86,7 @@ def lower(
     operator_ns: NDArray[np.int64],
     collective_times: Sequence[CollectiveTime | None],
     transfer_ns: Ints,
+    messages: MessageTimes | None = None,
 ) -> Lowered:
     """Give every node its duration, and its place in the executor's arrays.
 
@@ -94,6 +96,7 @@ def lower(
         operator_ns: (O,) int64, time of each operator.
         collective_times: Of each collective; None where its members are at several stages.
         transfer_ns: (T,) int64, time of each transfer into or out of a tier of memory.
+        messages: Times of messages between stages; None: on idle links.
     """
     tables = _tables(graph, operator_ns, collective_times, transfer_ns)
     sizes = [stage.nodes for stage in graph.stages]
@@ -104,7 +107,8 @@ def lower(
     edges = 0
     for stage, first in zip(graph.stages, stage_start.tolist(), strict=False):
         own = node[first : first + stage.nodes]
-        _lower_stage(stage, tables, dimensions, graph.plan.stage_stride, own)
+        _lower_stage(stage, tables, own)
+        _time_messages(stage, messages, dimensions, graph.plan.stage_stride, own)
         node[first, n.CHILDREN] = edges
         invert_dependencies(stage.dep_start, stage.dep, first, child, node)
         edges += stage.dep.size
@@ -168,13 +172,7 @@ def _indices(names: list[str], categories: tuple[str, ...]) -> NDArray[np.int32]
     return np.array([categories.index(name) for name in names], np.int32)
 
 
-def _lower_stage(
-    stage: StageGraph,
-    tables: _Tables,
-    dimensions: Sequence[Dimension],
-    stage_stride: int,
-    node: Ints,
-) -> None:
+def _lower_stage(stage: StageGraph, tables: _Tables, node: Ints) -> None:
     """Fill the records *node*, (N, NODE_FIELDS), of one stage's nodes."""
     node[:, f.STAGE] = stage.stage
     kind, duration = node[:, n.KIND], node[:, n.DURATION]
@@ -199,8 +197,31 @@ def _lower_stage(
     duration[moves] = tables.transfer_ns[item]
     category[moves] = tables.transfer_category[item]
     kind[stage.kind == NodeKind.RECV] = n.RECV
+    kind[stage.kind == NodeKind.SEND] = n.SEND
+
+
+def _place_messages(stage: StageGraph, messages: MessageTimes, node: Ints) -> None:
+    """Give sends the times of *messages*."""
+    stages = messages.time_ns.shape[1]
     sends = np.flatnonzero(stage.kind == NodeKind.SEND)
-    kind[sends] = n.SEND
+    onwards = stage.peer_stage[sends] == (stage.stage + 1) % stages
+    both = messages.time_ns[:, stage.stage]
+    node[sends, n.DURATION] = np.where(onwards, both[0], both[1])
+
+
+def _time_messages(
+    stage: StageGraph,
+    messages: MessageTimes | None,
+    dimensions: Sequence[Dimension],
+    stage_stride: int,
+    node: Ints,
+) -> None:
+    """Give sends their times: those of *messages*, or those on idle links."""
+    if messages is not None:
+        _place_messages(stage, messages, node)
+        return
+    duration = node[:, n.DURATION]
+    sends = np.flatnonzero(stage.kind == NodeKind.SEND)
     for peer in np.unique(stage.peer_stage[sends]).tolist():
         to_peer = sends[stage.peer_stage[sends] == peer]
         for size in np.unique(stage.size_bytes[to_peer]).tolist():

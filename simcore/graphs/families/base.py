@@ -55,6 +55,13 @@ class Family(ABC):
         """NPUs of each level, innermost first, along which groups of NPUs are laid."""
         return self.dims(parameters)
 
+    def domain(self, parameters: Any) -> tuple[int, str] | None:
+        """NPUs of a scale-up domain and the kind of its cables; None: there are no domains.
+
+        Domains are consecutive NPUs, and messages within one stay on its cables.
+        """
+        return None
+
     def wraps(self) -> bool:
         """True if the ends of a dimension of three or more are joined."""
         return False

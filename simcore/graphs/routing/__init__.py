@@ -7,7 +7,7 @@ from simcore.graphs.routing.detours import Ugal, Valiant
 from simcore.graphs.routing.dimension_order import DimensionOrder
 from simcore.graphs.routing.minimal import DModK, EcmpHash, MinimalLowest
 from simcore.graphs.routing.spray import Spray
-from simcore.graphs.routing.table import Route, RouteTable
+from simcore.graphs.routing.table import Route, RouteTable, merged
 from simcore.graphs.routing.up_down import UpDown
 from simcore.registry import Registry, instance_of
 
@@ -42,5 +42,6 @@ __all__ = [
     "Routing",
     "RoutingOptions",
     "check_virtual_channels",
+    "merged",
     "virtual_channels",
 ]

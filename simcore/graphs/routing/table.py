@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcore.graphs.graph import Floats, Ints, NetworkGraph
 
@@ -52,6 +53,21 @@ class RouteTable:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+
+def merged(first: NDArray[np.bool_], some: RouteTable, others: RouteTable) -> RouteTable:
+    """One table of both: where *first* (R,) is true the next route of *some*, else of *others*."""
+    place = np.argsort(np.concatenate([np.flatnonzero(first), np.flatnonzero(~first)]))
+    counts = np.concatenate([np.diff(some.offsets), np.diff(others.offsets)])[place]
+    begin = np.concatenate([some.offsets[:-1], others.offsets[:-1] + len(some.links)])[place]
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    taken = np.repeat(begin - offsets[:-1], counts) + np.arange(offsets[-1])
+    return RouteTable(
+        offsets=offsets,
+        links=np.concatenate([some.links, others.links])[taken],
+        parts=np.concatenate([some.parts, others.parts])[taken],
+        latency_ns=np.concatenate([some.latency_ns, others.latency_ns])[place],
+    )
 
 
 def _as_pair(step: Step) -> tuple[int, Fraction | int]:

@@ -1,6 +1,7 @@
 """Parts of a network as they are bought: switches by tier with their ports, cables by kind."""
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -60,11 +61,23 @@ class NetworkParts:
         npus: NPUs that it joins.
         cables: Cables by kind, speed and ends.
         switches: Switches by tier and ports.
+        blocks: The first kinds of cables, one, two and so on of them, and how many NPUs they join
+            by themselves; only where those have consecutive numbers, each block as many, and no
+            switch has other cables as well.
     """
 
     npus: int
     cables: tuple[CableParts, ...]
     switches: tuple[SwitchParts, ...]
+    blocks: tuple[tuple[frozenset[str], int], ...] = ()
+
+    def closed_kinds(self, npus: int) -> frozenset[str]:
+        """Kinds of cables, as many as there are, that together join blocks of at most *npus* NPUs.
+
+        Of ``blocks``, which lead nowhere else; the cables of a torus do so dimension by dimension.
+        """
+        inside = [kinds for kinds, block in self.blocks if block <= npus]
+        return max(inside, key=len, default=frozenset())
 
 
 def parts_of(graph: NetworkGraph) -> NetworkParts:
@@ -73,11 +86,25 @@ def parts_of(graph: NetworkGraph) -> NetworkParts:
     _, first = np.unique(graph.cable_of, return_index=True)
     rate = graph.bytes_per_s[first]
     tier = np.concatenate([np.full(graph.npus, -1), graph.tier_of])
+    switches = _switches(graph, a, b, rate)
     return NetworkParts(
         npus=graph.npus,
         cables=_cables(graph, a, b, rate, tier),
-        switches=_switches(graph, a, b, rate),
+        switches=switches,
+        blocks=tuple(_blocks(graph, a, b, switches)),
     )
+
+
+def _blocks(
+    graph: NetworkGraph, a: Ints, b: Ints, switches: Sequence[SwitchParts]
+) -> Iterator[tuple[frozenset[str], int]]:
+    """Kinds of cables that lead nowhere else, and NPUs that they join."""
+    for count in range(1, len(graph.kinds) + 1):
+        kinds = frozenset(graph.kinds[:count])
+        if all(switch.kinds <= kinds for switch in switches if switch.kinds & kinds):
+            block, consecutive = _joined(graph, a, b, graph.kind_of < count)
+            if consecutive:
+                yield kinds, block
 
 
 @lru_cache(maxsize=64)

@@ -40,7 +40,6 @@ def spread(
         that each carries. A flow that has no way has none.
     """
     nodes = len(offsets) - 1
-    everything = np.arange(nodes)
     far, queue = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     share = np.zeros(nodes)
     first = np.zeros(len(source) + 1, np.int64)
@@ -50,7 +49,11 @@ def spread(
         end = target[flow]
         if flow == 0 or target[flow - 1] != end:
             far[:] = -1
-            distances_to(back_offsets, back_from, npus, npus_forward, end, everything, far, queue)
+            last = flow + 1
+            while last < len(source) and target[last] == end:
+                last += 1
+            own = source[flow:last]  # nodes nearer than these are then known as well
+            distances_to(back_offsets, back_from, npus, npus_forward, end, own, far, queue)
         begin = count
         if far[source[flow]] > 0:
             queue[0] = source[flow]

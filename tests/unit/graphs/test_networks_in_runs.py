@@ -13,6 +13,7 @@ from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.events.run import run_unfolded
 from simcore.flows.levels import levels_of
 from simcore.graphs.network_table import NetworkFile
+from simcore.graphs.routed import routed
 from simcore.machine.graph_dimensions import network_dimensions
 from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind
@@ -221,6 +222,54 @@ def test_a_study_chooses_among_families_that_each_have_their_parameters() -> Non
     assert spines.params["spines"] == 8
     with pytest.raises(ConfigError, match=r"network\.families: must be a table of families"):
         load_run(table, {"platform.network.family": "ring"})
+
+
+def test_a_study_names_its_networks_as_it_likes() -> None:
+    small = {
+        "family": "torus",
+        "params": {"dims": [2, 4]},
+        "bandwidth": "9 GB/s",
+        "latency": "1 us",
+    }
+    families = {"small": small, "large": {**small, "params": {"dims": [4, 8]}, "shape": [32]}}
+    for name, npus, shape in (("small", 8, ()), ("large", 32, (32,))):
+        chosen = NetworkFile.from_file_data({"family": name, "families": families}, at="")
+        assert (chosen.family, chosen.graph().npus, chosen.shape) == ("torus", npus, shape)
+        assert chosen.graph().bytes_per_s.tolist()[0] == 9e9
+
+
+def test_several_cables_join_any_two_groups_of_a_dragonfly() -> None:
+    few = {"p": 1, "a": 2, "h": 3, "groups": 3}
+    for per_pair in (2, 3):
+        graph = network("dragonfly", **few, links_per_pair=per_pair).graph()
+        a, b = graph.cable_ends()
+        far = graph.kind_of == graph.kinds.index("global")
+        group = [(end[far] - graph.npus) // 2 for end in (a, b)]
+        pairs, counts = np.unique(np.stack(group), axis=1, return_counts=True)
+        assert pairs.T.tolist() == [[0, 1], [0, 2], [1, 2]]
+        assert counts.tolist() == [per_pair] * 3
+        ports = np.bincount(np.concatenate([a[far], b[far]]), minlength=graph.nodes)
+        assert ports.max() <= 3
+    with pytest.raises(ConfigError, match="groups"):
+        network("dragonfly", **few, links_per_pair=4).graph()
+
+
+def test_messages_within_a_domain_stay_on_its_cables() -> None:
+    leaves = {"family": "leaf_spine", "params": {"leaves": 2, "npus_per_leaf": 4, "spines": 2}}
+    params = {"npus_per_domain": 4, "nvswitches": 2, "planes": False, "networks": {"l": leaves}}
+    network = NetworkFile.from_file_data(
+        {"family": "domains", "params": {**params, "outside": "l"}, **SPEEDS}, at=""
+    )
+    over = routed(network)
+    source, target = (index.ravel() for index in np.indices((8, 8)))
+    routes = over.routes(source, target)
+    kind = over.graph.kind_of[over.graph.cable_of[routes.links]]
+    inside = over.graph.kinds.index("npu-nvswitch")
+    own = np.repeat(source // 4 == target // 4, np.diff(routes.offsets))
+    assert set(kind[own].tolist()) == {inside}
+    assert inside not in kind[~own]
+    first = slice(routes.offsets[1], routes.offsets[2])
+    assert routes.parts[first].tolist() == [0.5] * 4  # both switches, up and down
 
 
 def domains(planes: bool) -> dict[str, Any]:

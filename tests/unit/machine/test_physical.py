@@ -110,6 +110,28 @@ def test_dimensions_inside_the_domain_are_scale_up() -> None:
     assert scale_up_dimensions(machine("a100_80", ("switch", 16, 25))) == 0
 
 
+def on_graph(npu: str, family: str, **params: object) -> Platform:
+    inside = {"npu-nvswitch": {"bandwidth": "450 GB/s", "latency": "350 ns"}}
+    network = {
+        "family": family,
+        "params": params,
+        "bandwidth": "50 GB/s",
+        "latency": "500 ns",
+        "cables": inside if family == "rails" else {},
+    }
+    return Platform.model_validate({"npu": load_npu(npu), "network": network})
+
+
+def test_a_level_of_a_graph_is_scale_up_if_its_cables_lead_nowhere_else() -> None:
+    servers = {"servers": 4, "npus_per_server": 8, "servers_per_pod": 2, "spines": 4}
+    assert scale_up_dimensions(on_graph("h100_80", "rails", **servers)) == 1
+    # eight NPUs hang at a leaf, as many as a domain has, but over cards
+    leaves = {"leaves": 4, "npus_per_leaf": 8, "spines": 8}
+    assert scale_up_dimensions(on_graph("h100_80", "leaf_spine", **leaves)) == 0
+    assert scale_up_dimensions(on_graph("h100_80", "fat_tree", k=4)) == 0
+    assert scale_up_dimensions(on_graph("tpu_v4", "torus", dims=[4, 4, 4])) == 3
+
+
 def test_levels_that_share_ports_ask_for_them_once() -> None:
     pods = machine("a100_80", ("switch", 8, 300), ("switch", 16, 25), ("switch", 8, 25))
     shared = pods.dimensions[2].model_copy(update={"shares_ports": True})

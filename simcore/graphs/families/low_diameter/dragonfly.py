@@ -18,16 +18,18 @@ class DragonflyParameters(FamilyParameters):
         a: Routers of a group.
         h: Global ports of a router.
         groups: Groups; a h + 1 unless given.
+        links_per_pair: Cables between two groups, where there are few enough for several.
     """
 
     p: Count
     a: Count
     h: Count
     groups: Count | None = None
+    links_per_pair: Count = 1
 
     @model_validator(mode="after")
     def _has_ports(self) -> Self:
-        check_groups(self.groups, self.a * self.h)
+        check_groups(self.groups, self.a * self.h // self.links_per_pair)
         return self
 
 
@@ -59,8 +61,28 @@ def join_groups(wiring: Wiring, first: list[int], ports: int, per_router: int) -
                 wiring.cable("global", node + port // per_router, there)
 
 
+def join_groups_often(wiring: Wiring, first: list[int], per_pair: int, per_router: int) -> None:
+    """Add *per_pair* global cables between any two groups, side by side.
+
+    Each group counts the others from the next one on, and its ports in that order.
+
+    Args:
+        wiring: Takes the cables.
+        first: Node of each group's first router.
+        per_pair: Cables between two groups.
+        per_router: Global ports of a router.
+    """
+    groups = len(first)
+    for group in range(groups):
+        for other in range(group + 1, groups):
+            here = (other - group - 1) * per_pair + np.arange(per_pair)
+            there = (groups - other + group - 1) * per_pair + np.arange(per_pair)
+            ends = first[group] + here // per_router, first[other] + there // per_router
+            wiring.cables("global", *ends)
+
+
 class Dragonfly(Family):
-    """Groups of fully connected routers, joined by a cable between any two groups.
+    """Groups of fully connected routers, joined by a cable between any two groups, or several.
 
     J. Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology", ISCA 2008.
     """
@@ -69,7 +91,8 @@ class Dragonfly(Family):
 
     def wire(self, parameters: DragonflyParameters) -> Wiring:
         p, a, h = parameters.p, parameters.a, parameters.h
-        groups = parameters.groups or a * h + 1
+        per_pair = parameters.links_per_pair
+        groups = parameters.groups or a * h // per_pair + 1
         wiring = Wiring(groups * a * p)
         router = wiring.switches("router", groups * a)
         npus = np.arange(wiring.npus)
@@ -78,9 +101,12 @@ class Dragonfly(Family):
         low, high = np.triu_indices(a, 1)
         for node in first:
             wiring.cables("local", node + low, node + high)
-        join_groups(wiring, first, a * h, h)
+        if per_pair > 1:
+            join_groups_often(wiring, first, per_pair, h)
+        else:
+            join_groups(wiring, first, a * h, h)
         return wiring
 
     def levels(self, parameters: DragonflyParameters) -> tuple[int, ...]:
         p, a, h = parameters.p, parameters.a, parameters.h
-        return p, a, parameters.groups or a * h + 1
+        return p, a, parameters.groups or a * h // parameters.links_per_pair + 1

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from simcore.errors import ConfigError
 from simcore.graphs.families.base import Count, Family, FamilyParameters
-from simcore.graphs.families.trees.rails import server_switches
+from simcore.graphs.families.trees.rails import SERVER_CABLES, server_switches
 from simcore.graphs.graph import Wiring
 from simcore.schema import Schema
 
@@ -98,6 +98,9 @@ class Domains(Family):
         for copy in range(copies):
             wiring.copy_of(outside, np.arange(copy, npus, copies), given.failed)
         return wiring
+
+    def domain(self, parameters: DomainsParameters) -> tuple[int, str]:
+        return parameters.npus_per_domain, SERVER_CABLES
 
     def levels(self, parameters: DomainsParameters) -> tuple[int, ...]:
         p = parameters

@@ -8,7 +8,7 @@ from pydantic import model_validator
 from simcore.errors import ConfigError
 from simcore.graphs.families.base import Count, Family, FamilyParameters, MaybeNone
 from simcore.graphs.families.trees.leaf_spine import every_pair
-from simcore.graphs.families.trees.rails import server_switches
+from simcore.graphs.families.trees.rails import SERVER_CABLES, server_switches
 from simcore.graphs.graph import Wiring
 
 
@@ -56,6 +56,9 @@ class NvlRails(Family):
         pairs = every_pair(leaf, p.rails, spine, p.spines, p.links_per_pair)
         wiring.cables("leaf-spine", *pairs)
         return wiring
+
+    def domain(self, parameters: NvlRailsParameters) -> tuple[int, str]:
+        return parameters.npus_per_rack, SERVER_CABLES
 
     def levels(self, parameters: NvlRailsParameters) -> tuple[int, ...]:
         return parameters.npus_per_rack, parameters.racks

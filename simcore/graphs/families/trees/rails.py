@@ -38,6 +38,10 @@ class RailsParameters(FamilyParameters):
         return self
 
 
+SERVER_CABLES = "npu-nvswitch"
+"""Kind of the cables within servers."""
+
+
 def server_switches(wiring: Wiring, servers: int, npus_per_server: int, nvswitches: int) -> None:
     """Add the switches within servers, server by server, and their cables."""
     first = wiring.switches("nvswitch", servers * nvswitches)
@@ -46,7 +50,7 @@ def server_switches(wiring: Wiring, servers: int, npus_per_server: int, nvswitch
     server, place = cable // per_server, cable % per_server
     switch = first + server * nvswitches + place // npus_per_server
     npu = server * npus_per_server + place % npus_per_server
-    wiring.cables("npu-nvswitch", npu, switch)
+    wiring.cables(SERVER_CABLES, npu, switch)
 
 
 class Rails(Family):
@@ -73,6 +77,9 @@ class Rails(Family):
         pairs = every_pair(leaf, leaves, spine, p.spines, p.links_per_pair)
         wiring.cables("leaf-spine", *pairs)
         return wiring
+
+    def domain(self, parameters: RailsParameters) -> tuple[int, str]:
+        return parameters.npus_per_server, SERVER_CABLES
 
     def levels(self, parameters: RailsParameters) -> tuple[int, ...]:
         return parameters.npus_per_server, parameters.servers

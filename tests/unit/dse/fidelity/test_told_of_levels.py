@@ -23,7 +23,8 @@ from dse.results.failures import failure_lines
 from dse.results.result import StudyResult
 from dse.store.folder import StudyFolder
 from dse.study.compile import compile_study
-from simcore.engines import each_npu
+from simcore.engines import iteration
+from simcore.errors import ConfigError
 
 
 def test_a_control_on_the_front_is_told(result: StudyResult) -> None:
@@ -71,19 +72,30 @@ def test_the_summary_tells_how_far_the_levels_agree(result: StudyResult) -> None
     assert ("do not trust" in told) != step["trusted"]
 
 
+CHOOSE = iteration.choose
+
+
+def refuse_beyond(most: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let the finer level refuse designs of more nodes; gets the nodes of those it is asked for."""
+    seen: list[int] = []
+
+    def small_alone(times: Any, machine: Any, nodes: int = 0) -> Any:
+        if machine.messages_meet:
+            seen.append(nodes)
+            if nodes > most:
+                raise ConfigError("backend", "must be smaller", got=nodes)
+        return CHOOSE(times, machine, nodes)
+
+    monkeypatch.setattr(iteration, "choose", small_alone)
+    return seen
+
+
 def test_a_design_that_the_finer_level_cannot_run_is_told_and_not_lost(
     result: StudyResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sizes = []
-    check = each_npu.check_nodes
-
-    def small_alone(graph: Any, lowered: Any, *where: Any) -> None:
-        sizes.append(lowered.node.shape[0] * graph.plan.npus_per_stage)
-        check(graph, lowered, *where)
-
-    monkeypatch.setattr(each_npu, "check_nodes", small_alone)
+    sizes = refuse_beyond(10**9, monkeypatch)
     run(study_of())
-    monkeypatch.setattr(each_npu, "MAX_NODES", int(np.median(sizes)))
+    refuse_beyond(int(np.median(sizes)), monkeypatch)
     found = run(study_of(), tmp_path)
     failed = [row for row in refined_rows(found.rows, FINE) if row.state == "failed"]
     assert 0 < len(failed) < 20
@@ -92,9 +104,9 @@ def test_a_design_that_the_finer_level_cannot_run_is_told_and_not_lost(
     assert kind["trials"] == [row.number for row in failed]
     (told,) = failure_lines(found.summary)
     assert told.startswith(f"failed at {FINE}: trial")
-    assert "choose congestion_unaware, fewer NPUs or fewer micro-batches" in told
+    assert "must be smaller" in told
     assert {found.rows[place].state for place in found.front} == {"complete"}
-    monkeypatch.setattr(each_npu, "MAX_NODES", 10**9)
+    refuse_beyond(10**9, monkeypatch)
     retried = run(study_of(), tmp_path, resume=True, retry_failed=True)
     assert retried.summary["failures"] == []
     pd.testing.assert_frame_equal(comparable(retried), comparable(result))
@@ -103,7 +115,7 @@ def test_a_design_that_the_finer_level_cannot_run_is_told_and_not_lost(
 def test_where_the_finer_level_can_run_nothing_the_coarser_front_is_told_as_such(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(each_npu, "MAX_NODES", 1)
+    refuse_beyond(1, monkeypatch)
     found = run(study_of())
     assert found.summary["fidelity"]["front"] == COARSE
     assert {found.rows[place].evaluation.fidelity for place in found.front} == {COARSE}

@@ -18,8 +18,15 @@ MOST_MFU = {"p2_llama3_405b_16k_h100.yaml": 0.55}
 NOT_SIMULATED = {"p5_vit22b_64.yaml"}
 """Judged by MODEL-0, and enumerated by a test of its own."""
 
-MINUTES = {"llama3_405b_16384.yaml", "p3_moe_1p8t_9216.yaml", "roce_or_infiniband.yaml"}
-"""A few designs of which take a minute each to be judged exactly, or follow each packet."""
+MINUTES = {
+    "llama3_405b_16384.yaml",
+    "llama3_405b_networks.yaml",
+    "moe_all_to_all.yaml",
+    "p3_moe_1p8t_9216.yaml",
+    "roce_or_infiniband.yaml",
+}
+"""Designs of which take a minute each to be judged exactly, follow each packet, or are graphs of
+4,096 NPUs, half a second each."""
 
 LINKS = "links_within_capacity"
 

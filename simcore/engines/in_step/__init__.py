@@ -1,0 +1,1 @@
+"""Collectives and messages of NPUs that stay in step, on links that they load all at once."""
