@@ -239,7 +239,7 @@ def test_a_study_names_its_networks_as_it_likes() -> None:
 
 
 def test_several_cables_join_any_two_groups_of_a_dragonfly() -> None:
-    few = {"p": 1, "a": 2, "h": 3, "groups": 3}
+    few: dict[str, Any] = {"p": 1, "a": 2, "h": 3, "groups": 3}
     for per_pair in (2, 3):
         graph = network("dragonfly", **few, links_per_pair=per_pair).graph()
         a, b = graph.cable_ends()

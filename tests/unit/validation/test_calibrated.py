@@ -7,7 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simcore import ConfigError, load_calibration, load_run, prediction_band, shipped_folder
+from simcore import (
+    ConfigError,
+    TrainingWorkload,
+    load_calibration,
+    load_run,
+    prediction_band,
+    shipped_folder,
+)
 from simcore.validation.bands.shipped import Likeness
 from simcore.validation.calibrated.file import Calibration, SiteRun, write_calibration
 from simcore.validation.calibrated.fit import SHARES, SiteRuns, fitted_likeness
@@ -16,6 +23,8 @@ from simcore.validation.calibrated.posterior import Posterior
 from simcore.validation.calibrated.site import MOST_SHIFT, Site
 
 RUN = load_run(shipped_folder("configs") / "runs" / "gpt3_175b_1024_a100.yaml")
+assert isinstance(RUN.workload, TrainingWorkload)
+SEQUENCE = RUN.workload.sequence
 LIKENESS = Likeness(variance=2.0, shared=0.8, reach=1)
 
 
@@ -25,7 +34,7 @@ def site_run(name: str, factor: float, **changes: object) -> SiteRun:
     values: dict[str, object] = {
         **{"run": name, "kind": kind, "number_format": number_format, "npu": npu, "layout": layout},
         **{key: getattr(RUN.workload.model, key) for key in ("parameters", "hidden", "layers")},
-        **{"sequence": RUN.workload.sequence, "npus": RUN.platform.npus},
+        **{"sequence": SEQUENCE, "npus": RUN.platform.npus},
         **{key: getattr(RUN.plan, key) for key in ("tp", "pp", "cp", "ep", "micro_batch")},
         **{"sharded": False, "predicted_s": 10.0, "measured_s": 10.0 * factor},
     }

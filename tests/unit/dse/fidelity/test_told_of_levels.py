@@ -23,6 +23,7 @@ from dse.results.failures import failure_lines
 from dse.results.result import StudyResult
 from dse.store.folder import StudyFolder
 from dse.study.compile import compile_study
+from simcore.engines import choose as engines
 from simcore.engines import iteration
 from simcore.errors import ConfigError
 
@@ -72,7 +73,7 @@ def test_the_summary_tells_how_far_the_levels_agree(result: StudyResult) -> None
     assert ("do not trust" in told) != step["trusted"]
 
 
-CHOOSE = iteration.choose
+CHOOSE = engines.choose
 
 
 def refuse_beyond(most: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
