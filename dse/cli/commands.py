@@ -150,7 +150,7 @@ def init(file: Path, force: bool, **answers: Any) -> None:
 def check(file: str, evaluator: str | None, timed: bool) -> None:
     """Check FILE; print the size of its space, its objectives and its constraints."""
     with told_plainly():
-        from dse.cli.showing import check_command
+        from dse.cli.checking import check_command
 
         check_command(file, {"evaluator": evaluator}, timed=timed)
 

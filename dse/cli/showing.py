@@ -1,10 +1,9 @@
 """The commands that show what is there."""
 
 import json
-from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import click
 from rich.console import Console
@@ -13,11 +12,8 @@ from rich.table import Table
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import judge, measure
 from dse.fidelity.told import fidelity_lines
-from dse.objectives import OBJECTIVES
-from dse.proof.screening import why_blind
 from dse.proof.told import gap_lines
 from dse.provenance import changed_since, provenance_lines
-from dse.report.amounts import show_amount, show_objective
 from dse.report.baseline import baseline_lines
 from dse.report.choice import choice_lines, short_list
 from dse.report.difference import difference, difference_data
@@ -26,16 +22,12 @@ from dse.report.front_table import FrontTable, front_table
 from dse.report.measured import front_accelerators, front_bands
 from dse.report.page.page import report_page
 from dse.report.trial_page import trial_page
-from dse.results.baseline import baseline_of, baseline_summary
 from dse.results.failures import failure_lines
 from dse.results.misses import nearest_misses
 from dse.results.notes import note_lines
 from dse.results.regret import regret_lines
 from dse.results.result import StudyResult, load_study
-from dse.run.api import check_study
 from dse.store.folder import REPORT, StudyFolder
-from dse.study.compile import Study
-from simcore import files_kept
 
 MAX_ROWS = 24
 """Most designs of a front that are printed; the others are in the tables."""
@@ -78,52 +70,6 @@ def show_result(result: StudyResult) -> None:
         console.print(told, highlight=False)
     if result.folder is not None:
         console.print(f"written to {result.folder}", highlight=False, soft_wrap=True)
-
-
-def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = False) -> None:
-    """``dse check``; *timed*: tries the study out for some seconds, too."""
-    study = check_study(file, overrides)
-    counts = study.space.counts
-    lines = [
-        ("question", study.file.question or "-"),
-        ("raw combinations", f"{counts.raw:,}"),
-        ("valid designs", f"{counts.valid:,}"),
-    ]
-    if counts.searched != counts.valid:
-        lines.append(("searched designs", f"{counts.searched:,}"))
-    if counts.continuous:
-        lines.append(("knobs with a range", f"{counts.continuous} (each counted once)"))
-    lines.append(("chance of a raw draw", f"{counts.valid / counts.raw:.3%}"))
-    lines += [("the run by itself", told) for told in _run_by_itself(study)]
-    lines += _goals(study)
-    search, execution = study.file.search, study.file.execution
-    lines.append(("search", f"{search.sampler}, {_trials(study)}, seed {study.file.seed}"))
-    blind = why_blind(study)
-    if len(study.levels) > 1:
-        best = f"the front, the best up to {search.promote}, {search.controls} of the others"
-        best += f", at most {search.settle} that settle the front"
-        lines.append(("judged again", f"{best}: {' -> '.join(study.levels)}"))
-    lines.append(("pruned", f"nothing: {blind}" if blind else "designs that their bounds rule out"))
-    lines.append(("evaluator", f"{study.file.evaluator} on {execution.executor}"))
-    if timed:
-        from dse.run.estimate import estimate  # a check alone starts in half the time without it
-
-        lines += [("time", str(told)) for told in (estimate(study),) if told is not None]
-    width = max(len(name) for name, _ in lines)
-    for name, value in lines:
-        click.echo(f"{name.ljust(width)}  {value}")
-
-
-def _run_by_itself(study: Study) -> Iterator[str]:
-    """Values of the run without any knob, or why it cannot be; nothing where it is no design."""
-    judged = study.judged_at(study.levels[0]) if study.levels else study
-    with files_kept(study.files):
-        baseline = baseline_of(baseline_summary(study, build_evaluator(judged.evaluator_input)))
-    if baseline is None:
-        return
-    values = baseline.evaluation.objectives.items()
-    told = ", ".join(show_objective(name, value) for name, value in values)
-    yield told if baseline.is_feasible else f"infeasible: {baseline.evaluation.reason}"
 
 
 def report_command(folder: Path) -> None:
@@ -181,28 +127,6 @@ def diff_command(one: Path, two: Path, *, as_json: bool) -> None:
         for line in section.lines:
             table.add_row(*line)
         console.print(table)
-
-
-def _trials(study: Study) -> str:
-    search = study.file.search
-    if search.is_open:
-        return f"until the front improves no more (at most {search.most_trials:,} trials)"
-    return f"{search.trials} trials"
-
-
-def _goals(study: Study) -> list[tuple[str, str]]:
-    lines = []
-    for name, sense in study.goals.objectives.items():
-        unit = OBJECTIVES[name].unit
-        lines.append(("objective", f"{sense} {name}" + (f" ({unit})" if unit else "")))
-    for scenario in study.file.scenarios:
-        lines.append(("scenario", f"{scenario.name} (weight {scenario.weight:g})"))
-    if study.file.scenarios:
-        lines.append(("aggregate", study.file.aggregate))
-    for limit in study.goals.limits:
-        bound = show_amount(limit.bound, limit.metric.unit)
-        lines.append(("constraint", f"{limit.name} ({limit.sense.replace('_', ' ')} {bound})"))
-    return lines
 
 
 def _console() -> Console:

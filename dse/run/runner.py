@@ -25,7 +25,6 @@ from dse.proof.prove import Prover
 from dse.proof.screening import StudyScreen
 from dse.provenance import Provenance, next_number, provenance_summary
 from dse.reasons.waits import reasons_summary
-from dse.report.page.page import report_page
 from dse.results.baseline import baseline_summary
 from dse.results.convergence import convergence_summary
 from dse.results.result import StudyResult
@@ -371,14 +370,14 @@ class Runner:
         judging = self._judging(rows)
         if is_whole:
             summary |= baseline_summary(self._study, judging)
-        front = [rows[index] for index in quality.front]
+        front = [rows[at] for at in quality.front]
         summary |= provenance_summary(self._provenances, rows, front)
         result = StudyResult(
             study=self._study,
             rows=rows,
             front=quality.front,
             summary=summary,
-            folder=None if self._folder is None else self._folder.path,
+            folder=self._folder and self._folder.path,
             provenances=self._provenances,
         )
         if is_whole:
@@ -388,6 +387,8 @@ class Runner:
         if self._folder is not None:
             summary |= result.choice_summary()
             self._folder.write_exports(self._folder.columns(self._study), rows, front, summary)
+            from dse.report.page.page import report_page  # a check never gets here
+
             self._folder.write_text(REPORT, report_page(result))
         return result
 
@@ -395,6 +396,5 @@ class Runner:
         """The evaluator of the level that the front was judged at."""
         level, study = front_fidelity(self._study, rows), self._study
         if self._evaluator is None or level != next(iter(study.levels), ""):
-            judged = study.judged_at(level) if level else study
-            return build_evaluator(judged.evaluator_input)
+            return build_evaluator((study.judged_at(level) if level else study).evaluator_input)
         return self._evaluator

@@ -78,7 +78,7 @@ def test_columns_hold_the_designs_of_the_space(name: str) -> None:
     genomes = drawn(space, 300)
     each = genomes.each()
     assert space.are_valid(genomes).all()
-    assert [genome.key for genome in each] == genomes.keys()
+    assert [genome.key for genome in each] == genomes.keys().tolist()
     assert Genomes.of(each).each() == each
     assert space.rows_of(genomes).tolist() == [space.rows(genome) for genome in each]
     near = Neighbourhood(space)
