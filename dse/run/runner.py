@@ -377,7 +377,7 @@ class Runner:
             rows=rows,
             front=quality.front,
             summary=summary,
-            folder=self._folder and self._folder.path,
+            folder=None if self._folder is None else self._folder.path,
             provenances=self._provenances,
         )
         if is_whole:

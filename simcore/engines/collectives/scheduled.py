@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from simcore.collectives import SYNTHESISED
 from simcore.engines.collectives.phases import Phase
 from simcore.errors import ConfigError
-from simcore.graphs.network_table import NetworkFile
-from simcore.machine import Dimension
-from simcore.machine.system import ALGORITHM_KEYS, System
 from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind
 
-if TYPE_CHECKING:  # needs a compiler, which few runs do
+if TYPE_CHECKING:  # the engine loads this file, which a run of traces waits for
+    from simcore.graphs.network_table import NetworkFile
+    from simcore.machine import Dimension
+    from simcore.machine.system import System
     from simcore.synthesis.placed.carriage import Carriage
 
 
@@ -35,7 +35,7 @@ class ScheduledPhase:
         below: NPUs of the machine in one step of the network's numbers.
     """
 
-    network: NetworkFile
+    network: "NetworkFile"
     kind: CollectiveKind
     size_bytes: int
     members: int
@@ -85,7 +85,7 @@ def _takes_ns(phase: ScheduledPhase, npus: int) -> int:
     return max(1, int(np.ceil(found * (1 - 1e-12))))
 
 
-Levels = Sequence[Dimension] | Sequence[NetworkDimension]
+Levels: TypeAlias = "Sequence[Dimension] | Sequence[NetworkDimension]"
 
 
 def scheduled_phase(
@@ -127,19 +127,21 @@ def scheduled_phase(
     return found, npus
 
 
-def check_schedules(system: System, dimensions: Sequence[Dimension]) -> None:
+def check_schedules(system: "System", dimensions: Sequence["Dimension"]) -> None:
     """Refuse synthesised collectives in dimensions that are no part of a network.
 
     Raises:
         ConfigError: Names the first such dimension.
     """
+    from simcore.machine.system import ALGORITHM_KEYS
+
     for key in ALGORITHM_KEYS:
         for place, name in enumerate(system.vector(CollectiveKind[key.upper()], len(dimensions))):
             if name == SYNTHESISED and dimensions[place].network is None:
                 raise _no_network(key, dimensions[place], place)
 
 
-def _no_network(key: str, own: Dimension | NetworkDimension, place: int) -> ConfigError:
+def _no_network(key: str, own: "Dimension | NetworkDimension", place: int) -> ConfigError:
     rule = (
         f"{SYNTHESISED} needs a dimension that is a network (platform.network, or network: in the "
         "list of dimensions); name an algorithm per dimension where others are not"
@@ -149,7 +151,7 @@ def _no_network(key: str, own: Dimension | NetworkDimension, place: int) -> Conf
     )
 
 
-def sentence(phase: Phase, levels: Sequence[Dimension], size_bytes: int) -> str:
+def sentence(phase: Phase, levels: Sequence["Dimension"], size_bytes: int) -> str:
     """Time of a scheduled phase against its proven bound; *phase* as for ``taken_ns``."""
     found, npus = _of_level(phase, levels, size_bytes)
     work, takes_ns = found.carriage(found.listed[0] if found.listed else 0), found.takes_ns(npus)
@@ -163,14 +165,14 @@ def sentence(phase: Phase, levels: Sequence[Dimension], size_bytes: int) -> str:
     return told
 
 
-def taken_ns(phase: Phase, levels: Sequence[Dimension], size_bytes: int) -> int:
+def taken_ns(phase: Phase, levels: Sequence["Dimension"], size_bytes: int) -> int:
     """Time of a scheduled phase; *phase* has the stride of its dimension's coordinate."""
     found, npus = _of_level(phase, levels, size_bytes)
     return found.takes_ns(npus)
 
 
 def _of_level(
-    phase: Phase, levels: Sequence[Dimension], size_bytes: int
+    phase: Phase, levels: Sequence["Dimension"], size_bytes: int
 ) -> tuple[ScheduledPhase, int]:
     stride = phase.stride
     for level in levels[: phase.dimension]:

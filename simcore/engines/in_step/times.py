@@ -13,6 +13,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
+from simcore.collectives import SYNTHESISED
 from simcore.engines.collectives.ends import is_shared
 from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.collectives.placement import Placement
@@ -104,6 +105,10 @@ class InStep:
                 found.append(None)
                 between.append(f"collectives over {operation.axis} are timed on idle links")
                 continue
+            if SYNTHESISED in self._algorithms(operation.kind):  # all groups are in its time
+                found.append(alone)
+                why.append(self._why_loose(operation.kind, plan))
+                continue
             one = self._time(operation.kind, placements[operation.axis], operation.size_bytes)
             why.append(one.why_not)
             found.append(one.on(alone))
@@ -123,6 +128,17 @@ class InStep:
         return StepTimes(
             collectives=found, messages=messages, why_not=next(filter(None, [*why, *between]), "")
         )
+
+    def _algorithms(self, kind: CollectiveKind) -> tuple[str, ...]:
+        return tuple(self._system.vector(kind, len(self._platform.dimensions)))
+
+    def _why_loose(self, kind: CollectiveKind, plan: ParallelPlan) -> str:
+        """Reason why a collective of a synthesised phase need not take its own time; or none."""
+        if plan.pp > 1:
+            return "links of a synthesised collective are not compared with those of other stages"
+        if len(set(self._algorithms(kind))) > 1:
+            return "phases beside a synthesised one are timed on idle links"
+        return ""
 
     @cached_property
     def _links(self) -> LoadedLinks:

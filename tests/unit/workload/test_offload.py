@@ -279,7 +279,7 @@ def test_what_a_machine_lacks_is_named() -> None:
         SIMULATOR.simulate(slow)
     aware = run_of(plan_with({"optimizer": "host"}), {"host": tier()})
     with pytest.raises(ConfigError, match="goes with backend congestion_unaware"):
-        SIMULATOR.simulate(aware.model_copy(update={"backend": "congestion_aware"}))
+        SIMULATOR.simulate(aware.model_copy(update={"backend": "packet"}))
     with pytest.raises(ConfigError, match="goes with no other"):
         Tier.build(kind="pool", memory_bytes=1.0, bandwidth_bytes_per_s=1.0, npus_per_node=2)
 

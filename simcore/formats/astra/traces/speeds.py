@@ -9,7 +9,6 @@ from simcore.errors import ConfigError
 from simcore.formats.astra.traces.load import LoadedTraces
 from simcore.formats.chakra.trace import Ints
 from simcore.kernels.events.layout import LAST_NS, Floats
-from simcore.machine.speeds import read_speeds
 from simcore.terms import NodeKind
 
 _AT = "--npu-scale"
@@ -23,6 +22,8 @@ def with_speeds(traces: LoadedTraces, told: str) -> LoadedTraces:
     """
     if not told:
         return traces
+    from simcore.machine.speeds import read_speeds  # loads all that reads files of machines
+
     speeds = read_speeds(told, traces.program_of_npu.size, _AT)
     distinct, which = np.unique(speeds, return_inverse=True)
     pairs = traces.program_of_npu * distinct.size + which
