@@ -46,7 +46,7 @@ class Settings:
 
         What a result teaches falls with the number of those before, and so does what it may cost.
         """
-        return told + self.lesson * min(max(told // _PARTS, 1), _LONGEST)
+        return told + self.lesson * min(max((told - _MANY) // _PARTS, 1), _LONGEST)
 
     def drawn(self, told: int) -> float:
         """Share of uniform draws after *told* results: they find ever less that is new and good."""
@@ -94,9 +94,9 @@ class Litter:
     swept: int
 
 
-_MANY, _PARTS, _LONGEST = 1000, 160, 64
-"""Results from which on uniform draws and new plans get fewer; results after which a lesson is
-twice as long as the first ones, three times after twice as many, and so on, so many times at most.
+_MANY, _PARTS, _LONGEST = 1000, 128, 64
+"""Results from which on uniform draws and new plans get fewer, and lessons longer: after so many
+more by one first lesson, so many times at most.
 """
 
 _PER_PLAN = 256
