@@ -98,7 +98,7 @@ def test_members_of_a_list_end_when_the_engine_says_whenever_they_start(
 
 def test_few_of_those_lists_needed_the_engine() -> None:
     if not RAN_ON_ENGINE:
-        pytest.skip("the lists above were not part of this session")
+        pytest.skip("the lists above were not run here")
     assert len(RAN_ON_ENGINE) > 150
     assert np.mean(RAN_ON_ENGINE) < 0.25
 
