@@ -180,15 +180,23 @@ def with_residuals(found: Sequence[Compared]) -> None:
             tell(f"moved by {what}, best {name}", min(tried, key=least))
 
 
-def main() -> None:
-    """Do what the command line says."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+def predicted_rows(page: str | None) -> list[Compared]:
+    """The rows of the table that the command line names, with their predictions.
+
+    Args:
+        page: Of the program, whose first line describes it.
+    """
+    parser = argparse.ArgumentParser(description=(page or "").split("\n")[0])
     parser.add_argument("rows", type=Path)
-    given = parser.parse_args()
-    rows = list(MeasuredRow.all_of(given.rows))
+    rows = list(MeasuredRow.all_of(parser.parse_args().rows))
     predictor = TrainingPredictor(Machines())
     every = compare(rows, [predictor.predict(row) for row in rows], training_s)
-    found = [one for one in every if one.predicted_s is not None]
+    return [one for one in every if one.predicted_s is not None]
+
+
+def main() -> None:
+    """Do what the command line says."""
+    found = predicted_rows(__doc__)
     tell("predicted", found)
     for source in layout_sources(found):
         tell(f"of {source}", [one for one in found if one.row.text("source") == source])

@@ -12,21 +12,16 @@ rows that lie on one to the last digit were added up from parts. Told are
 - how well layouts would be put in order (``order.py``) if a prediction knew these parts.
 """
 
-import argparse
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from order import TOLD, tell
+from order import TOLD, predicted_rows, tell
 
-from simcore.validation.machine import Machines
-from simcore.validation.report import training_s
 from simcore.validation.rows import MeasuredRow
-from simcore.validation.score import Compared, compare
-from simcore.validation.training import TrainingPredictor
+from simcore.validation.score import Compared
 
 ON_LINE = 1e-4
 """Largest distance from its line, beside a time, of rows that are sums; timers are coarser."""
@@ -165,13 +160,7 @@ def knowing(
 
 def main() -> None:
     """Do what the command line says."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("rows", type=Path)
-    given = parser.parse_args()
-    rows = list(MeasuredRow.all_of(given.rows))
-    predictor = TrainingPredictor(Machines())
-    every = compare(rows, [predictor.predict(row) for row in rows], training_s)
-    found = [one for one in every if one.predicted_s is not None]
+    found = predicted_rows(__doc__)
     apart = off_line(found)
     for source, off in apart.items():
         told = f"{len(off):4} sets of batches, from their line {np.median(off):.5%} in the median"

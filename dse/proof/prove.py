@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from dse.evaluate import Evaluation, build_evaluator
 from dse.evaluate.base import evaluate
-from dse.garbage import no_collection
 from dse.proof.boxes import Box, Boxes, Values
 from dse.proof.designs import check_provable
 from dse.proof.scenarios import known_designs
 from dse.rank.pareto import Front, no_worse, non_dominated
 from dse.space import Design, design_key
 from dse.study.compile import Study
-from simcore import SimulationError
+from simcore import SimulationError, no_collection
 
 Floats = NDArray[np.float64]
 

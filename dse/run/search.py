@@ -11,7 +11,6 @@ from typing import Any
 
 from dse.evaluate import Answer, Task
 from dse.evaluate.base import Evaluation
-from dse.garbage import no_collection
 from dse.objectives import total_violation
 from dse.proof.screening import NoScreen
 from dse.run.ending import Ending
@@ -21,6 +20,7 @@ from dse.samplers.design.archive import KeyTable
 from dse.space import Design
 from dse.study.kept import KeptTrials
 from dse.study.trials import Trial
+from simcore import no_collection
 
 WAIT_S = 0.25
 

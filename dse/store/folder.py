@@ -13,7 +13,6 @@ from typing import Any, Self
 import yaml
 
 from dse.code_digests import versions
-from dse.garbage import no_collection
 from dse.plain_files import open_plain, written_whole
 from dse.provenance import Provenance
 from dse.store.database import open_to_write
@@ -24,7 +23,7 @@ from dse.store.tables import Columns, write_csv, write_parquet
 from dse.store.writer import StoreWriter
 from dse.study.compile import Study
 from dse.study.trials import Trial
-from simcore import ConfigError, files_kept, is_there, read_yaml
+from simcore import ConfigError, files_kept, is_there, no_collection, read_yaml
 
 STUDY, TRIALS, PARETO = "study.yaml", "trials.parquet", "pareto.csv"
 SUMMARY, REPORT = "summary.json", "report.html"

@@ -9,12 +9,11 @@ from pathlib import Path
 from sys import byteorder
 from typing import TypeVar
 
-from dse.garbage import no_collection
 from dse.store.database import MAX_FIELDS, open_to_read
 from dse.store.errors import LOG_RULE, damaged, told_of_store
 from dse.store.rows import Row, Total, end_of, trials_of, unsound_rows
 from dse.study.trials import Trial
-from simcore import ConfigError
+from simcore import ConfigError, no_collection
 
 _TOGETHER = 256
 """Rows that are decoded at once."""

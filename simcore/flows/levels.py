@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from simcore.flows.simulate import FlowTable, simulate_flows
+from simcore.flows.simulate import simulate_at_once
 from simcore.graphs.graph import Floats
 from simcore.graphs.network_table import NetworkFile
 from simcore.graphs.routed import LevelShape, RoutedNetwork, routed
@@ -90,17 +90,7 @@ def _next_along(
     target = source + ((at + 1) % shape.npus - at) * stride
     routes = over.routes(source, target)
     latency_ns = mean_latency_ns(over, routes)
-    still = RouteTable(
-        offsets=routes.offsets,
-        links=routes.links,
-        parts=routes.parts,
-        latency_ns=np.zeros(len(routes)),
-    )
-    count = len(source)
-    flows = FlowTable(
-        route=np.arange(count), size_bytes=np.full(count, _SIZE_BYTES), start_ns=np.zeros(count)
-    )
-    last_ns = simulate_flows(over.graph, still, flows).makespan_ns
+    last_ns = simulate_at_once(over.graph, routes, _SIZE_BYTES).makespan_ns
     graph = over.graph
     links = np.unique(routes.links)
     kind, from_npu = graph.kind_of[graph.cable_of[links]], graph.link_from[links] < graph.npus

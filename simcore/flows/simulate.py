@@ -254,3 +254,18 @@ def _link_bytes(graph: NetworkGraph, routes: RouteTable, flows: FlowTable) -> Fl
     of_route = np.bincount(flows.route, flows.size_bytes, len(routes))
     carried = np.repeat(of_route, np.diff(routes.offsets)) * routes.parts
     return np.bincount(routes.links, carried, graph.links).astype(np.float64)
+
+
+def simulate_at_once(graph: NetworkGraph, routes: RouteTable, size_bytes: float) -> FlowResult:
+    """Simulate one flow of *size_bytes* on each of *routes*, all from time 0, without latency."""
+    still = RouteTable(
+        offsets=routes.offsets,
+        links=routes.links,
+        parts=routes.parts,
+        latency_ns=np.zeros(len(routes)),
+    )
+    count = len(routes)
+    flows = FlowTable(
+        route=np.arange(count), size_bytes=np.full(count, size_bytes), start_ns=np.zeros(count)
+    )
+    return simulate_flows(graph, still, flows)

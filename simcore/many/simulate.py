@@ -1,8 +1,6 @@
 """simulate_many(): thousands of designs, as columns."""
 
-import gc
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +9,7 @@ import numpy as np
 from simcore.bounds.design_columns import Codes, DesignColumns
 from simcore.config import RunTemplate
 from simcore.errors import InfeasibleError, SimcoreError
+from simcore.garbage import no_collection
 from simcore.many.batch import Batch, Tables
 from simcore.many.columns import (
     COMPLETE,
@@ -26,18 +25,6 @@ from simcore.simulation import Simulator
 
 BLOCK = 4096
 """Designs whose times are in memory at once."""
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Pause the search for circles of objects: plans are many objects, and form none."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class ManySimulator:
@@ -86,12 +73,12 @@ class ManySimulator:
         """
         designs = len(next(iter(codes.values()))) if codes else 1
         found = _Columns(designs)
-        with _no_collection():
+        with no_collection():
             order = self._tables.order(codes, designs)
         for begin in range(0, designs, BLOCK):
             rows = order[begin : begin + BLOCK]
             block = {path: column[rows] for path, column in codes.items()}
-            with _no_collection():
+            with no_collection():
                 batch = self._tables.simulate(block, rows.size)
             found.put(rows, batch)
         for row in np.flatnonzero(found.is_open).tolist():

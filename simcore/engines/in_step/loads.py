@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from simcore.collectives.base import Peer
 from simcore.engines.collectives.phases import Phase
 from simcore.engines.events.input import Ints
-from simcore.flows.simulate import FlowTable, simulate_flows
+from simcore.flows.simulate import simulate_at_once
 from simcore.graphs.routing import RouteTable
 from simcore.graphs.stack import StackedGraph
 from simcore.network import NetworkDimension
@@ -132,17 +132,7 @@ class LoadedLinks:
 
     def _loads(self, source: Ints, target: Ints, group: Ints) -> list[Load]:
         routes = self._stack.ways(source, target)
-        still = RouteTable(
-            offsets=routes.offsets,
-            links=routes.links,
-            parts=routes.parts,
-            latency_ns=np.zeros(len(routes)),
-        )
-        count = len(routes)
-        flows = FlowTable(
-            route=np.arange(count), size_bytes=np.full(count, _SIZE_BYTES), start_ns=np.zeros(count)
-        )
-        ends = simulate_flows(self._graph, still, flows).finish_ns / _SIZE_BYTES
+        ends = simulate_at_once(self._graph, routes, _SIZE_BYTES).finish_ns / _SIZE_BYTES
         of_link, found = np.repeat(group, np.diff(routes.offsets)), []
         for number in range(int(group.max(initial=-1)) + 1):
             own = group == number

@@ -52,7 +52,7 @@ def write_bodies(
             arena[node + f.NODE_HEAD] |= code[t]
             lasts = action in (f.ACTION_FIXED, f.ACTION_SKIP)
             arena[node + f.NODE_VALUE] = duration_ns[t] if lasts else detail
-            detail += communicates[t]
+            detail += np.int64(communicates[t])  # of a byte, which alone would count to 255
 
 
 @njit(cache=True)
