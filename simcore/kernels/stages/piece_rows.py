@@ -77,6 +77,7 @@ def write_rows(
         row += 2
         entries = sequence[first:behind]
         children = _write_children(fixed, node, dep, part, entries, begin, children)
+        _close_nodes(fixed, record[piece])
     fixed[row * f.NODE_FIELDS + n.CHILDREN] = children
     return fixed, time_of, record
 
@@ -146,6 +147,32 @@ def _write_children(
                 begin[parent + 1] += begin[parent]
                 fixed[(row + parent) * f.NODE_FIELDS + n.CHILDREN] = begin[parent]
     return int(begin[nodes + 1])
+
+
+@njit(cache=True)
+def _close_nodes(fixed: Ints, piece: Ints) -> None:
+    """Mark the computes and collectives that are CLOSED.
+
+    These are the ends of passes, and what sends, collectives between stages, transfers, and nodes
+    that wait for a message too, wait for.
+    """
+    row, nodes = piece[f.ROWS], piece[f.NODES]
+    waits = np.zeros(nodes, np.bool_)
+    for place in range(nodes):
+        at = row + place * f.NODE_FIELDS
+        if fixed[at + n.KIND] == n.RECV:
+            for edge in range(fixed[at + n.CHILDREN], fixed[at + f.NODE_FIELDS + n.CHILDREN]):
+                waits[fixed[edge]] = True
+    for place in range(nodes):
+        at = row + place * f.NODE_FIELDS
+        if fixed[at + n.KIND] > n.COMMUNICATION:
+            continue
+        closed = place == piece[f.LAST] or place == piece[f.EXIT]
+        for edge in range(fixed[at + n.CHILDREN], fixed[at + f.NODE_FIELDS + n.CHILDREN]):
+            child = fixed[edge]
+            kind = fixed[row + child * f.NODE_FIELDS + n.KIND]
+            closed = closed or waits[child] or kind > n.COMMUNICATION
+        fixed[at + n.MATE] = f.CLOSED if closed else 0
 
 
 @njit(cache=True)

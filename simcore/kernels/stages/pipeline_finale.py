@@ -18,6 +18,7 @@ from simcore.kernels.stages.pipeline_messages import (
     sent_after,
     unit_address,
 )
+from simcore.kernels.stages.stage_course import go_ahead
 from simcore.kernels.stages.stage_layout import Layout
 from simcore.kernels.stages.stage_memo import order_matters_at
 from simcore.kernels.stages.stage_npu import next_slot, receive, step, walk
@@ -34,7 +35,7 @@ def begin_finale(fixed: Ints, live: Ints, at: Layout, number: int, origin: int) 
     live[stage + f.ARRIVES] = n.NEVER
     _drain(fixed, live, at, number)
     _await_next(fixed, live, at, number)
-    _look_ahead(live, at, number)
+    _look_ahead(fixed, live, at, number)
 
 
 @njit(cache=True)
@@ -61,7 +62,7 @@ def go_on_in_finale(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     else:
         step(fixed, live, at, npu, slot)
     _drain(fixed, live, at, number)
-    _look_ahead(live, at, number)
+    _look_ahead(fixed, live, at, number)
 
 
 @njit(cache=True)
@@ -85,9 +86,10 @@ def _await_next(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
 
 
 @njit(cache=True)
-def _look_ahead(live: Ints, at: Layout, number: int) -> None:
-    """Note the next event of a stage in its finale."""
+def _look_ahead(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
+    """Note the next event of a stage in its finale that may concern others."""
     stage = at.stage + number * f.STAGE_FIELDS
+    go_ahead(fixed, live, at, at.npu + number * at.npu_size)
     slot = live[stage + f.AHEAD] = next_slot(live, at, at.npu + number * at.npu_size)
     due = live[slot + n.END] if slot >= 0 else n.NEVER
     live[at.due + number] = min(due, live[stage + f.ARRIVES])
@@ -148,7 +150,7 @@ def resolve(fixed: Ints, live: Ints, at: Layout, collective: int, ends: Ints, le
         live[its_slot + n.END] = end
         live[its_slot + f.SCHEDULED] = scheduled
         live[its_slot + f.NUMBER] = live[npu + f.NUMBERS]
-        _look_ahead(live, at, number)
+        _look_ahead(fixed, live, at, number)
 
 
 @njit(cache=True)

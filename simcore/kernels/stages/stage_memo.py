@@ -17,16 +17,9 @@ from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
 from simcore.kernels.npu.feeder import book
 from simcore.kernels.stages import stage_layout as f
+from simcore.kernels.stages.stage_course import run_to_chain_end
 from simcore.kernels.stages.stage_layout import Layout
-from simcore.kernels.stages.stage_npu import (
-    clear,
-    enter,
-    next_slot,
-    receive,
-    run_to_chain_end,
-    step,
-    walk,
-)
+from simcore.kernels.stages.stage_npu import clear, enter, next_slot, receive, step, walk
 from simcore.kernels.stages.stage_states import alike, copy_npu, intern, restore, write_record
 
 START = np.int64(-1)

@@ -116,23 +116,6 @@ def step(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int) -> None:
 
 
 @njit(cache=True)
-def run_to_chain_end(fixed: Ints, live: Ints, at: Layout, npu: int) -> None:
-    """Go on until the next event ends the last compute node of the current unit."""
-    while True:
-        slot = next_slot(live, at, npu)
-        if slot < 0:
-            live[f.FAILURE] = f.FULL  # cannot be: the unit has all that it waits for
-            return
-        end = live[slot + n.END]
-        if end == live[npu + f.LAST_ENDS] and fixed[live[slot + n.ROW] + n.KIND] != n.SEND:
-            book(fixed, live, at, npu, end)
-            return
-        step(fixed, live, at, npu, slot)
-        if live[f.FAILURE] != 0:
-            return
-
-
-@njit(cache=True)
 def walk(fixed: Ints, live: Ints, at: Layout, npu: int, now: int) -> None:
     """Start the ready nodes whose slot is free, lowest position first."""
     while True:

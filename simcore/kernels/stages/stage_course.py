@@ -1,0 +1,193 @@
+"""A stage's NPU between the events that concern others: computes and collectives of its own unit.
+
+Most of an iteration are long rows of computes and collectives of one unit, which no message and no
+other stage disturbs. ``go_ahead`` follows these in a short loop, by the rules of ``npu.feeder``;
+whatever else may happen next is left to ``stage_npu``: the end of a message, two ends at one time,
+nodes of other units, sends and collectives between stages (nodes that are CLOSED).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.kernels.heaps import drop_lowest
+from simcore.kernels.jit import njit
+from simcore.kernels.npu import layout as n
+from simcore.kernels.npu.feeder import book, make_ready, scheduled_at
+from simcore.kernels.stages import stage_layout as f
+from simcore.kernels.stages.stage_layout import Layout
+from simcore.kernels.stages.stage_npu import next_slot, step, walk
+
+Ints = NDArray[np.int64]
+
+
+@njit(cache=True)
+def run_to_chain_end(fixed: Ints, live: Ints, at: Layout, npu: int) -> None:
+    """Go on until the next event ends the last compute node of the current unit."""
+    while True:
+        go_ahead(fixed, live, at, npu)
+        slot = next_slot(live, at, npu)
+        if slot < 0:
+            live[f.FAILURE] = f.FULL  # cannot be: the unit has all that it waits for
+            return
+        end = live[slot + n.END]
+        if end == live[npu + f.LAST_ENDS] and fixed[live[slot + n.ROW] + n.KIND] != n.SEND:
+            book(fixed, live, at, npu, end)
+            return
+        step(fixed, live, at, npu, slot)
+        if live[f.FAILURE] != 0:
+            return
+
+
+@njit(cache=True)
+def go_ahead(fixed: Ints, live: Ints, at: Layout, npu: int) -> None:
+    """End nodes of the current unit, and start others, for as long as nothing else happens."""
+    compute = npu + f.SLOT
+    joint, lowest, free, until, beside = _around(fixed, live, at, npu)
+    block = live[npu + f.BLOCKS] - 1
+    base, piece = block << at.shift, live[npu + at.block + 2 * block]
+    rows, nodes = fixed[piece + f.ROWS], npu + at.node + base
+    while True:
+        compute_end = live[compute + n.END] if live[compute] >= 0 else n.NEVER
+        joint_end = live[joint + n.END] if joint >= 0 and live[joint] >= 0 else n.NEVER
+        slot, lane = compute, n.ZERO
+        if joint_end < compute_end:
+            slot, lane = joint, n.ZERO + 1
+        now = live[slot + n.END]
+        if compute_end == joint_end or now >= until:
+            return
+        row = live[slot + n.ROW]
+        if fixed[row + n.MATE] == f.CLOSED or not _is_own(fixed, live, at, npu, lane, base, rows):
+            return
+        at_work = row
+        if compute_end != n.NEVER:
+            at_work = live[compute + n.ROW]
+        elif 0 <= beside < joint:
+            at_work = live[beside + n.ROW]
+        category = npu + at.booked + fixed[at_work + n.CATEGORY]
+        live[category] += now - live[npu + n.BOOKED_UNTIL]
+        live[npu + n.BOOKED_UNTIL] = now
+        live[npu + at.node + live[slot]] = f.DONE
+        live[slot] = -1
+        for edge in range(fixed[row + n.CHILDREN], fixed[row + f.NODE_FIELDS + n.CHILDREN]):
+            place = fixed[edge]
+            live[nodes + place] -= 1
+            if live[nodes + place] == 0:
+                kind = fixed[rows + place * f.NODE_FIELDS + n.KIND]
+                make_ready(live, at, npu, base + place, kind)
+        if lane == 1:
+            joint = lowest
+        ready = live[npu + n.READY + 1] + (1 if joint >= 0 and live[joint] >= 0 else 0)
+        if ready > 1 and free > 1:
+            walk(fixed, live, at, npu, now)  # it uses a further stream
+            return
+        _begin(fixed, live, at, npu, joint, now, rows - base * f.NODE_FIELDS)
+
+
+@njit(cache=True)
+def _around(fixed: Ints, live: Ints, at: Layout, npu: int) -> tuple[int, int, int, int, int]:
+    """Situation in which only the current unit goes on.
+
+    Returns:
+        Slot of the collective to be followed, or for the next one (-1: all are taken by others);
+        the lowest slot for those after it; how many there are; the time before which all others
+        go on; and the lowest slot of these (-1: there is none).
+    """
+    block = live[npu + f.BLOCKS] - 1
+    joint, lowest, free, until, beside = n.ZERO - 1, n.ZERO - 1, n.ZERO, n.NEVER, n.ZERO - 1
+    slot, streams = npu + f.SLOT, at.slots - at.lanes + 2
+    alone = at.instant == 0 and at.compute_slots == 1 and not _awaits(fixed, live, at, npu)
+    if live[slot] >= 0 and live[slot] >> at.shift != block:
+        alone = False
+    for number in range(1, at.slots):
+        slot += f.SLOT_FIELDS
+        if live[slot] < 0:
+            if number < streams:
+                lowest = slot if lowest < 0 else lowest
+                free += 1
+            continue
+        other = slot
+        is_own = number < streams and live[slot] >> at.shift == block
+        if is_own and fixed[live[slot + n.ROW] + n.KIND] == n.COMMUNICATION:
+            if joint < 0 or live[slot + n.END] < live[joint + n.END]:
+                other, joint = joint, slot
+        if other >= 0:
+            alone = alone and live[other + n.END] != n.NEVER
+            until = min(until, live[other + n.END])
+            beside = other if beside < 0 else min(beside, other)
+    if joint >= 0:
+        lowest = joint if lowest < 0 else min(lowest, joint)
+        free += 1
+    else:
+        joint = lowest
+    return joint, lowest, free, until if alone else n.ZERO - n.NEVER, beside
+
+
+@njit(cache=True)
+def _awaits(fixed: Ints, live: Ints, at: Layout, npu: int) -> bool:
+    """True if a node of the current piece waits for a message and for nothing else."""
+    block = live[npu + f.BLOCKS] - 1
+    piece = live[npu + at.block + 2 * block]
+    rows, receive = fixed[piece + f.ROWS], fixed[piece + f.RECEIVES]
+    nodes = npu + at.node + (block << at.shift)
+    while fixed[receive] != n.NEVER:
+        place = fixed[receive]
+        receive += 1
+        if place < 0 or live[nodes + place] == f.DONE:
+            continue
+        row = rows + place * f.NODE_FIELDS
+        for edge in range(fixed[row + n.CHILDREN], fixed[row + f.NODE_FIELDS + n.CHILDREN]):
+            if live[nodes + fixed[edge]] < 2:
+                return True
+    return False
+
+
+@njit(cache=True)
+def _is_own(
+    fixed: Ints, live: Ints, at: Layout, npu: int, lane: int, base: int, rows: int
+) -> bool:
+    """True if what waits for a slot of a *lane* computes or communicates in the current unit."""
+    if live[npu + n.READY + lane] == 0:
+        return True
+    position = live[npu + at.ready + lane * at.room]
+    if position < base:
+        return False
+    kind = fixed[rows + (position - base) * f.NODE_FIELDS + n.KIND]
+    return bool(kind <= n.COMMUNICATION)
+
+
+@njit(cache=True)
+def _begin(
+    fixed: Ints, live: Ints, at: Layout, npu: int, joint: int, now: int, rows: int
+) -> None:
+    """Start the lowest ready compute, and collective, where there is a slot; the lower one first.
+
+    *rows*: where the row of position 0 would be, if all were of the current piece.
+    """
+    computes = live[npu + n.READY] > 0 and live[npu + f.SLOT] < 0
+    joins = live[npu + n.READY + 1] > 0 and joint >= 0 and live[joint] < 0
+    for _ in range(2):
+        if not (computes or joins):
+            return
+        lane = n.ZERO if computes else n.ZERO + 1
+        if computes and joins and live[npu + at.ready + at.room] < live[npu + at.ready]:
+            lane = n.ZERO + 1
+        slot, heap = npu + f.SLOT, npu + at.ready + lane * at.room
+        if lane == 1:
+            slot, joins = joint, False
+        else:
+            computes = False
+        position = live[heap]
+        live[npu + n.READY + lane] -= 1
+        drop_lowest(live, heap, live[npu + n.READY + lane])
+        row = rows + position * f.NODE_FIELDS
+        end = now + fixed[row + n.DURATION]
+        live[npu + at.node + position] = f.RUNS
+        live[npu + f.NUMBERS] += 1
+        live[slot] = position
+        live[slot + n.END] = end
+        live[slot + n.ROW] = row
+        live[slot + f.SCHEDULED] = scheduled_at(fixed, row, now, end)
+        live[slot + f.NUMBER] = live[npu + f.NUMBERS]
+        live[slot + f.CAUSE] = live[slot + f.CAUSE_DECIDED] = n.NEVER
+        if position == live[npu + f.LAST_NODE]:
+            live[npu + f.LAST_ENDS] = end
