@@ -17,6 +17,7 @@ from simcore.kernels.many import stage_rows, tables
 from simcore.kernels.many.row_times import time_rows
 from simcore.machine.system import System
 from simcore.many.limits import Countable
+from simcore.many.lists import Lists
 from simcore.many.machines import Machines, is_plain
 from simcore.many.parts import Accelerator, PartRows, Parts, distinct_pairs
 from simcore.many.places import UNTILED
@@ -110,6 +111,7 @@ class Tables:
         self._machines = Machines(self._parts.count)
         self._plans: dict[int, PlanRow] = {}
         self._stand_ins: StandIns = {}
+        self._lists = Lists()
         self._workspace = memo.of("workspace", None, Workspace)
         self._seen: tuple[int, ...] = ()
         self._countable: Countable | None = None
@@ -197,14 +199,23 @@ class Tables:
             return rows, place
         pairs, _, which = distinct_pairs(part.work[rows], part.accelerator[rows])
         verdicts = [self._verdict(*pair) for pair in pairs]
-        fits = np.array([verdict == "" for verdict in verdicts])
+        fits = np.array([verdict == "" for verdict in verdicts])[which]
         for at in np.flatnonzero(~fits).tolist():
-            verdict, own = verdicts[at], rows[which == at]
+            row, verdict = int(rows[at]), verdicts[which[at]]
+            if verdict == UNCOUNTED:  # on the slowest machine of all; on its own one perhaps
+                verdict = self._judged(*pairs[which[at]], self._own_machine(part, row))
             if isinstance(verdict, InfeasibleError):
-                found.errors.update(dict.fromkeys(own.tolist(), verdict))
-            else:
-                found.set_apart(own, verdict)
-        return rows[fits[which]], place[fits[which]]
+                found.errors[row] = verdict
+            elif verdict:
+                found.apart[row] = verdict
+            fits[at] = verdict == ""
+        return rows[fits], place[fits]
+
+    def _own_machine(self, part: PartRows, row: int) -> Countable:
+        """The machine of one design."""
+        dimensions = [self._parts.dimensions.things[d] for d in part.dimensions[row].tolist()]
+        system = self._parts.systems.things[part.system[row]]
+        return Countable.of(dimensions, [system], len(dimensions))
 
     def _verdict(self, plan: int, accelerator: int) -> str | InfeasibleError:
         """Rule that a plan breaks on an accelerator; why it is simulated apart; or nothing."""
@@ -217,17 +228,20 @@ class Tables:
                 self._countable = countable
                 self._verdicts.clear()
         if (plan, accelerator) not in self._verdicts:
-            self._verdicts[plan, accelerator] = self._judged(plan, accelerator)
+            assert self._countable is not None, "verdicts are asked for once there are machines"
+            self._verdicts[plan, accelerator] = self._judged(plan, accelerator, self._countable)
         return self._verdicts[plan, accelerator]
 
-    def _judged(self, plan: int, accelerator: int) -> str | InfeasibleError:
+    def _judged(
+        self, plan: int, accelerator: int, countable: Countable
+    ) -> str | InfeasibleError:
+        """``_verdict`` on a machine that counts what *countable* does."""
         row, (npu, compute, _) = self._plans[plan], self._parts.accelerators.things[accelerator]
         if row.apart:
             return row.apart
         operator_ns = partial(self._operator_ns, plan, accelerator)
-        assert self._countable is not None, "verdicts are asked for once there are machines"
         try:
-            if not self._countable.holds(row, npu, compute, operator_ns):
+            if not countable.holds(row, npu, compute, operator_ns):
                 return UNCOUNTED
         except (InfeasibleError, ConfigError):
             return UNCOUNTED
@@ -257,6 +271,7 @@ class Tables:
             machine=machine,
             times=times,
             operator_ns=self._operator_ns,
+            lists=self._lists,
         )
         held = ~_of_things(_ends_together, parts.systems.things)[own.system] & (times.held_ns > 0)
         fine = self._fine(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +10,10 @@ from numpy.typing import NDArray
 from simcore.engines.collectives.members import Subsystem
 from simcore.engines.stages.code import PipelineCode
 from simcore.engines.stages.run import Workspace, layout_of
-from simcore.kernels.collectives.records import PHASE, PhaseRow
-from simcore.kernels.collectives.records import Program as PhaseProgram
 from simcore.kernels.many import stage_rows as k
 from simcore.kernels.many import tables
 from simcore.machine.system import ExecutionProfile
+from simcore.many.lists import Lists, shared_rows
 from simcore.many.parts import Numbered, distinct_pairs
 from simcore.many.plans import PlanRow
 from simcore.workload.graph import PassPhase
@@ -38,6 +38,8 @@ class Prepared:
         profile: (N,) int64, number among *profiles*.
         subsystem: Machine and system of a design.
         list_key: (N,) int64, equal for designs of a plan that cut collectives between stages alike.
+        has_list_keys: These mean the same in every block; else they tell its designs apart.
+        lists: Collectives between stages.
         lead_ns: (N,) int64, delay of a message.
     """
 
@@ -52,6 +54,8 @@ class Prepared:
     profiles: Sequence[ExecutionProfile]
     subsystem: Callable[[int], Subsystem]
     list_key: Ints
+    has_list_keys: bool
+    lists: Lists
     lead_ns: Ints
 
 
@@ -215,27 +219,17 @@ class _Group:
         self, what: Prepared, rows: Ints
     ) -> tuple[NDArray[np.void], NDArray[np.void], Ints]:
         """Collectives between stages of each design, (N, K) SHARED, and the phases of these."""
-        found = np.zeros((rows.size, len(self.code.shared)), k.SHARED)
-        rows_, words, numbers = list[PhaseRow](), list[int](), dict[PhaseProgram, int]()
-        if not self.code.shared:
-            return found, np.array(rows_, PHASE), np.array(words, np.int64)
+        shared, lists = self.code.shared, what.lists
+        if not shared:
+            return np.zeros((rows.size, 0), k.SHARED), *lists.tables()
         keys, first, which = distinct_pairs(what.plan[rows], what.list_key[rows])
-        of_key = np.zeros((len(keys), len(self.code.shared)), k.SHARED)
-        for at, row in enumerate(rows[first].tolist()):
-            plan, subsystem = what.plans[int(what.plan[row])], what.subsystem(row)
-            for number, one in enumerate(self.code.shared):
-                operation = plan.known.program.collectives[one.item]
-                members = np.array(one.stages, np.int64) * plan.plan.stage_stride
-                phase = subsystem.phase_of_list(operation.kind, members)
-                if phase is None:
-                    of_key[at, number] = (-1, 0, 0, 0)
-                    continue
-                if phase not in numbers:
-                    numbers[phase] = len(rows_)
-                    rows_.append(phase[0]._replace(table=len(words)) if phase[1] else phase[0])
-                    words += phase[1]
-                rounds = subsystem.rounds_of_list(
-                    operation.kind, operation.size_bytes, members.size
-                )
-                of_key[at, number] = (numbers[phase], *rounds)
-        return of_key[which], np.array(rows_, PHASE), np.array(words, np.int64)
+        found = [
+            lists.find(
+                (*key, self.attempt) if what.has_list_keys else None,
+                what.plans[key[0]],
+                shared,
+                partial(what.subsystem, row),
+            )
+            for key, row in zip(keys, rows[first].tolist(), strict=True)
+        ]
+        return shared_rows(found, which), *lists.tables()

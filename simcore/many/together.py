@@ -12,6 +12,7 @@ from simcore.engines.stages.run import Workspace
 from simcore.kernels.many import tables
 from simcore.many.figures import Figures
 from simcore.many.groups import Outcomes, Prepared, run_groups
+from simcore.many.lists import Lists
 from simcore.many.parts import PartRows, Parts, distinct_pairs
 from simcore.many.plans import PlanRow
 
@@ -30,6 +31,7 @@ class Together:
         machine: Rows of the kernels' tables.
         times: Of collectives and messages.
         operator_ns: Times of the operators of a plan on an accelerator, by their numbers.
+        lists: Collectives between stages.
     """
 
     plans: Mapping[int, PlanRow]
@@ -38,6 +40,7 @@ class Together:
     machine: tables.MachineRows
     times: tables.RowTimes
     operator_ns: Callable[[int, int], Ints]
+    lists: Lists
 
     def run(self, rows: Ints, workspace: Workspace) -> Outcomes:
         """Iterations of the designs *rows*."""
@@ -60,6 +63,8 @@ class Together:
             profiles=distinct,
             subsystem=self._subsystem,
             list_key=self.machine.system if several else np.arange(part.system.size),
+            has_list_keys=several,
+            lists=self.lists,
             lead_ns=delays[part.system],
         )
         return run_groups(prepared, rows, workspace)

@@ -41,6 +41,14 @@ def run_to_chain_end(fixed: Ints, live: Ints, at: Layout, npu: int) -> None:
 @njit(cache=True)
 def go_ahead(fixed: Ints, live: Ints, at: Layout, npu: int) -> None:
     """End nodes of the current unit, and start others, for as long as nothing else happens."""
+    while _go_on(fixed, live, at, npu):
+        pass
+
+
+@njit(cache=True)
+def _go_on(fixed: Ints, live: Ints, at: Layout, npu: int) -> bool:
+    """``go_ahead`` while one collective is followed; True if it may be another one from here on."""
+    begun = False
     compute = npu + f.SLOT
     joint, lowest, free, until, beside = _around(fixed, live, at, npu)
     block = live[npu + f.BLOCKS] - 1
@@ -54,10 +62,11 @@ def go_ahead(fixed: Ints, live: Ints, at: Layout, npu: int) -> None:
             slot, lane = joint, n.ZERO + 1
         now = live[slot + n.END]
         if compute_end == joint_end or now >= until:
-            return
+            return begun and now >= until
         row = live[slot + n.ROW]
         if fixed[row + n.MATE] == f.CLOSED or not _is_own(fixed, live, at, npu, lane, base, rows):
-            return
+            return False
+        begun = True
         at_work = row
         if compute_end != n.NEVER:
             at_work = live[compute + n.ROW]
@@ -79,7 +88,7 @@ def go_ahead(fixed: Ints, live: Ints, at: Layout, npu: int) -> None:
         ready = live[npu + n.READY + 1] + (1 if joint >= 0 and live[joint] >= 0 else 0)
         if ready > 1 and free > 1:
             walk(fixed, live, at, npu, now)  # it uses a further stream
-            return
+            return True
         _begin(fixed, live, at, npu, joint, now, rows - base * f.NODE_FIELDS)
 
 
