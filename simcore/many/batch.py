@@ -1,6 +1,6 @@
 """One block of designs: which of them can be simulated together, and their figures."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -122,11 +122,27 @@ class Tables:
         """True if the parts of designs are read one by one."""
         return bool(self._parts.count)
 
-    def order(self, codes: Codes, designs: int) -> Ints:
-        """Order in which designs with like plans stand together."""
+    def blocks(self, codes: Codes, designs: int, size: int) -> Iterator[Ints]:
+        """Blocks of at most *size* of the designs, such that those with like programs are together.
+
+        The plans of a block are worked out when it is handed out.
+        """
         if not self._parts.count:
-            return np.arange(designs)
-        return np.argsort(self._parts.rows(codes, slice(0, designs)).work, kind="stable")
+            yield from _cut(np.arange(designs), size)
+            return
+        work = self._parts.rows(codes, slice(0, designs)).work
+        numbers, own = np.unique(work, return_inverse=True)
+        for first in range(0, numbers.size, _PLANS_KEPT):
+            some = numbers[first : first + _PLANS_KEPT]
+            self._learn(some[some >= 0].tolist())
+            alike = np.array([self._structure(number) for number in some.tolist()], np.int64)
+            rows = np.flatnonzero((own >= first) & (own < first + some.size))
+            yield from _cut(rows[np.lexsort((own[rows], alike[own[rows] - first]))], size)
+
+    def _structure(self, number: int) -> int:
+        """Number that plans with programs of one structure have in common."""
+        plan = self._plans.get(number)
+        return 0 if plan is None or plan.code is None else plan.code.structure
 
     def simulate(self, codes: Codes, designs: int) -> Batch:
         """Simulate the *designs* of *codes*, those that can be together."""
@@ -232,9 +248,7 @@ class Tables:
             self._verdicts[plan, accelerator] = self._judged(plan, accelerator, self._countable)
         return self._verdicts[plan, accelerator]
 
-    def _judged(
-        self, plan: int, accelerator: int, countable: Countable
-    ) -> str | InfeasibleError:
+    def _judged(self, plan: int, accelerator: int, countable: Countable) -> str | InfeasibleError:
         """``_verdict`` on a machine that counts what *countable* does."""
         row, (npu, compute, _) = self._plans[plan], self._parts.accelerators.things[accelerator]
         if row.apart:
@@ -305,6 +319,12 @@ class Tables:
             found.set_apart(rows[fine & ~holds], why)
             fine &= holds
         return fine
+
+
+def _cut(rows: Ints, size: int) -> Iterator[Ints]:
+    """*rows* in order, at most *size* at a time."""
+    for begin in range(0, rows.size, size):
+        yield rows[begin : begin + size]
 
 
 def _of_things(holds: Callable[[T], bool], things: Sequence[T]) -> Bools:

@@ -74,13 +74,9 @@ class ManySimulator:
         designs = len(next(iter(codes.values()))) if codes else 1
         found = _Columns(designs)
         with no_collection():
-            order = self._tables.order(codes, designs)
-        for begin in range(0, designs, BLOCK):
-            rows = order[begin : begin + BLOCK]
-            block = {path: column[rows] for path, column in codes.items()}
-            with no_collection():
-                batch = self._tables.simulate(block, rows.size)
-            found.put(rows, batch)
+            for rows in self._tables.blocks(codes, designs, BLOCK):
+                block = {path: column[rows] for path, column in codes.items()}
+                found.put(rows, self._tables.simulate(block, rows.size))
         for row in np.flatnonzero(found.is_open).tolist():
             self._alone(found, codes, row)
         return found.simulations(lambda row: self._result(codes, row))

@@ -48,6 +48,11 @@ class PlanCode:
     def program(self) -> TrainingProgram:
         return self._shortest.program
 
+    @property
+    def structure(self) -> int:
+        """Number that programs of one structure have in common, and others hardly ever."""
+        return hash(self._shortest.structure)
+
     def code(self, batches: int) -> PipelineCode | None:
         """The program of a run with *batches* micro-batches, one of ``runs``."""
         return pipeline_code(self._with(batches), self._memo)

@@ -151,9 +151,7 @@ def _awaits(fixed: Ints, live: Ints, at: Layout, npu: int) -> bool:
 
 
 @njit(cache=True)
-def _is_own(
-    fixed: Ints, live: Ints, at: Layout, npu: int, lane: int, base: int, rows: int
-) -> bool:
+def _is_own(fixed: Ints, live: Ints, at: Layout, npu: int, lane: int, base: int, rows: int) -> bool:
     """True if what waits for a slot of a *lane* computes or communicates in the current unit."""
     if live[npu + n.READY + lane] == 0:
         return True
@@ -165,9 +163,7 @@ def _is_own(
 
 
 @njit(cache=True)
-def _begin(
-    fixed: Ints, live: Ints, at: Layout, npu: int, joint: int, now: int, rows: int
-) -> None:
+def _begin(fixed: Ints, live: Ints, at: Layout, npu: int, joint: int, now: int, rows: int) -> None:
     """Start the lowest ready compute, and collective, where there is a slot; the lower one first.
 
     *rows*: where the row of position 0 would be, if all were of the current piece.
