@@ -217,9 +217,10 @@ class Tables:
         verdicts = [self._verdict(*pair) for pair in pairs]
         fits = np.array([verdict == "" for verdict in verdicts])[which]
         for at in np.flatnonzero(~fits).tolist():
-            row, verdict = int(rows[at]), verdicts[which[at]]
+            row, pair = int(rows[at]), int(which[at])
+            verdict = verdicts[pair]
             if verdict == UNCOUNTED:  # on the slowest machine of all; on its own one perhaps
-                verdict = self._judged(*pairs[which[at]], self._own_machine(part, row))
+                verdict = self._judged(*pairs[pair], self._own_machine(part, row))
             if isinstance(verdict, InfeasibleError):
                 found.errors[row] = verdict
             elif verdict:

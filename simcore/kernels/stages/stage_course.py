@@ -1,9 +1,10 @@
 """A stage's NPU between the events that concern others: computes and collectives of its own unit.
 
-Most of an iteration are long rows of computes and collectives of one unit, which no message and no
+Most of an iteration is long rows of computes and collectives of one unit, which no message and no
 other stage disturbs. ``go_ahead`` follows these in a short loop, by the rules of ``npu.feeder``;
-whatever else may happen next is left to ``stage_npu``: the end of a message, two ends at one time,
-nodes of other units, sends and collectives between stages (nodes that are CLOSED).
+whatever else may come next is left to ``stage_npu``: the end of a message, two ends at one time,
+nodes of other units, and what follows nodes that are CLOSED. A message that comes meanwhile makes
+no difference, since all that waits for it waits for a node that is CLOSED too.
 """
 
 import numpy as np
@@ -116,9 +117,9 @@ def _around(fixed: Ints, live: Ints, at: Layout, npu: int) -> tuple[int, int, in
             continue
         other = slot
         is_own = number < streams and live[slot] >> at.shift == block
-        if is_own and fixed[live[slot + n.ROW] + n.KIND] == n.COMMUNICATION:
-            if joint < 0 or live[slot + n.END] < live[joint + n.END]:
-                other, joint = joint, slot
+        joins = is_own and fixed[live[slot + n.ROW] + n.KIND] == n.COMMUNICATION
+        if joins and (joint < 0 or live[slot + n.END] < live[joint + n.END]):
+            other, joint = joint, slot
         if other >= 0:
             alone = alone and live[other + n.END] != n.NEVER
             until = min(until, live[other + n.END])

@@ -13,9 +13,9 @@ BEFORE, FORWARD = -(2**30), -(2**30) - 1
 """Dependencies on the unit before, its last compute node, and on the end of the forward pass."""
 
 # A node of a piece: the fields that the feeder knows (``npu.layout``; a receive waits for its
-# message, the MATE of a message is the unit of its piece that it belongs to, that of a compute or of
-# a collective of one stage CLOSED where its end may concern more than the NPU's own computes and
-# collectives, else 0), and the direction of a message (1: to the next stage).
+# message, the MATE of a message is the unit of its piece that it belongs to, that of a compute or
+# of a collective of one stage is CLOSED where its end may concern more than the NPU's own computes
+# and collectives, else 0), and the direction of a message (1: to the next stage).
 DIRECTION, NODE_FIELDS = 7, 8
 CLOSED = 1
 
