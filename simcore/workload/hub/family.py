@@ -47,15 +47,17 @@ class Family:
             beside experts that may work on a latent.
         expert_biases: Whether experts have biases.
         router_biases: Whether their router has.
+        expert_norm: Whether a layer of experts has a norm behind them.
         dense: The key of the width of the MLP; empty if no layer has one.
         needed: Further keys whose absence would let a default of the class shape the net.
         idle: Keys that the modules do not read.
         segments: Whether an encoder has a table for the segment of a token.
         extra: Parts of an encoder beside those of BERT: ``buckets`` for relative positions,
             ``global`` projections in each layer, a further ``norm``, a ``pooler``, a
-            table of ``rotary`` positions in place of learned ones. In T5
-            ``buckets`` in each layer.
+            table of ``rotary`` positions in place of learned ones, positions that are
+            ``turned`` without a table. In T5 ``buckets`` in each layer.
         only: Values of keys beside which other parts would be built, which are not modelled.
+        classes: Ends of the names of its classes; empty for those of its kind of net.
     """
 
     net: str = "decoder"
@@ -101,9 +103,11 @@ class Family:
     shared: Literal["", "gated", "count", "expert", "own", "latent"] = ""
     expert_biases: bool = False
     router_biases: bool = False
+    expert_norm: bool = False
     dense: str = "intermediate_size"
     needed: tuple[str, ...] = ()
     idle: frozenset[str] = frozenset()
     only: tuple[tuple[str, object], ...] = ()
+    classes: tuple[str, ...] = ()
     segments: bool = True
-    extra: Literal["", "buckets", "global", "norm", "pooler", "rotary"] = ""
+    extra: Literal["", "buckets", "global", "norm", "pooler", "rotary", "turned"] = ""
