@@ -125,14 +125,14 @@ FAMILIES: dict[str, Family] = {
     "glm": Family(qkv="attention_bias", head_dim="said", needed=_SAYS_BIAS),
     "glm4": Family(qkv="attention_bias", head_dim="said", norms=4, needed=_SAYS_BIAS),
     "glm4v_moe_text": Family(
-        qkv="attention_bias", shared="count", experts="moe_intermediate_size",
+        qkv="attention_bias", head_dim="rounded", shared="count", experts="moe_intermediate_size",
         expert_layers="after_first", needed=_SAYS_BIAS,
     ),
     "glm4v_text": Family(qkv=True, norms=4, only=(("attention_bias", True),)),
     "glm_ocr_text": Family(norms=4),
     "glm4_moe_lite": _latent(expert_layers="typed"),
     "glm4_moe": Family(
-        qkv="attention_bias", head_norms="head_if_said", shared="count",
+        qkv="attention_bias", head_norms="head_if_said", head_dim="rounded", shared="count",
         experts="moe_intermediate_size", expert_layers="after_first",
         needed=_SAYS_BIAS,
     ),
@@ -308,7 +308,7 @@ FAMILIES: dict[str, Family] = {
         experts="moe_intermediate_size", expert_layers="sparse_step", shared="gated",
         idle=frozenset({"full_attention_interval"}),
     ),
-    "qwen3_omni_moe_text": _with_bias(**_QWEN3_MOE, window="switched"),
+    "qwen3_omni_moe_text": _with_bias(**_QWEN3_MOE, head_dim="rounded", window="switched"),
     "qwen3_vl_moe_text": _with_bias(**_QWEN3_MOE, head_dim="said"),
     "qwen3_vl_text": _with_bias(head_norms="head", head_dim="said"),
     "recurrent_gemma": Family(

@@ -21,7 +21,8 @@ class Family:
         gated: Whether MLP and experts have a gate: three matrices in place of two.
         head_norms: Norms of queries and keys: of one head, or of all heads;
             in all releases, or if ``use_qk_norm`` says so.
-        head_dim: Whether ``head_dim`` must be given, may be given, or is always width / heads.
+        head_dim: Whether ``head_dim`` must be given, may be given, is always width / heads, or
+            may be given and is else width / heads rounded down.
         kv_heads: Whether heads of keys and values must be given, may be given, are those of
             queries, or follow from ``multi_query``.
         window: Which layers see a window only: none; all if ``sliding_window`` is given; the
@@ -69,7 +70,7 @@ class Family:
     mlp: bool | str = False
     gated: bool = True
     head_norms: Literal["", "head", "whole", "head_if_said", "whole_if_said", "biased_if_said"] = ""
-    head_dim: Literal["said", "maybe", "derived"] = "maybe"
+    head_dim: Literal["said", "maybe", "derived", "rounded"] = "maybe"
     kv_heads: Literal["said", "maybe", "heads", "multi_query"] = "said"
     window: Literal[
         "", "all", "switched", "listed", "listed_if_switched", "indices", "period", "pattern"

@@ -107,7 +107,7 @@ def _head(keys: Keys, family: Family, hidden: int, heads: int) -> int:
     given = None if family.head_dim == "derived" else keys.value("head_dim")
     if given is not None:
         return keys.number("head_dim")
-    if hidden % heads:
+    if hidden % heads and family.head_dim != "rounded":
         raise keys.refuse("hidden_size", f"must be a multiple of its {heads} heads: give head_dim")
     keys.must_be("head_dim", hidden // heads)
     return hidden // heads

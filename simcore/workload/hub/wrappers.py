@@ -87,7 +87,7 @@ WRAPPERS = frozenset(
 """Models with vision or sound, and the part of theirs that text passes."""
 
 HEAD_OF_ITS_OWN = frozenset({"audioflamingo3", "mllama", "musicflamingo", "qwen2_audio", "voxtral"})
-"""Those of them whose output head never shares the table of input tokens."""
+"""Models with vision or sound whose head never shares the table of input tokens."""
 
 HEAD_AS_TEXT_SAYS = frozenset({"blip-2", "instructblip"})
-"""Those whose text part alone says whether it does; in all others the word of the whole counts."""
+"""Models with vision whose text part says whether it does; of others the whole says it."""
