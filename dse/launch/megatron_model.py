@@ -113,6 +113,8 @@ def _experts(model: Model) -> Flags:
         ("--moe-ffn-hidden-size", str(experts.ffn)),
         ("--moe-token-dispatcher-type", "alltoall"),
     ]
+    if experts.active == 1:
+        flags.append(("--moe-router-pre-softmax",))  # a softmax over one expert would be 1
     if experts.shared_ffn:
         flags.append(("--moe-shared-expert-intermediate-size", str(experts.shared_ffn)))
     if experts.latent_width:
