@@ -149,7 +149,7 @@ def _is_tpu(job: Job) -> bool:
 
 
 def _context(job: Job) -> dict[str, Any]:
-    """How a sequence is split; on TPUs with the kernels that this needs.
+    """Keys of how a sequence is split; on TPUs with the kernels that this needs.
 
     Raises:
         ConfigError: The machine has none for it.
