@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NoReturn
+from typing import ClassVar, Literal, NoReturn
 
 from simcore import ConfigError, InferenceWorkload, Model, ParallelPlan, Run, TrainingWorkload
 
@@ -202,6 +202,30 @@ def check_model(job: Job, tool: str, *, able: Iterable[str] = ()) -> None:
     if not model.causal or not model.vocabulary:
         rule = f"must be a causal model with a vocabulary for {tool}"
         refuse("workload.model", rule, model.name)
+
+
+def heads_vectors(model: Model, tool: str) -> Literal["none", "biases", "norms"]:
+    """Vectors that attention has beside its matrices: biases of its inputs, or norms of heads.
+
+    Raises:
+        ConfigError: The model has other vectors, for which no options of *tool* are written here.
+    """
+    vectors, width = model.vectors, model.head_width
+    if vectors is None:
+        return "none"
+    for part in ("linear", "mamba", "mlp", "experts", "expert", "positions"):
+        if getattr(vectors, part):
+            rule = f"must be left out for {tool}: options for it are not written here"
+            refuse(f"workload.model.vectors.{part}", rule, getattr(vectors, part))
+    known: dict[int, Literal["none", "biases", "norms"]] = {
+        0: "none",
+        (model.heads + 2 * model.key_value_heads) * width: "biases",
+        2 * width: "norms",
+    }
+    if vectors.attention not in known:
+        rule = f"must be those of biases, or of norms of heads, for {tool}"
+        refuse("workload.model.vectors.attention", rule, vectors.attention)
+    return known[vectors.attention]
 
 
 def check_divisions(job: Job, tool: str) -> None:

@@ -1,6 +1,6 @@
 """Options of Megatron-LM for the net: its sizes, norms, experts and latent attention."""
 
-from dse.launch.base import Job, refuse
+from dse.launch.base import Job, heads_vectors, refuse
 from dse.launch.script import Flags
 from simcore import Model
 
@@ -31,6 +31,9 @@ def model_flags(job: Job) -> Flags:
         flags.append(("--untie-embeddings-and-output-weights",))
     flags += _style(model)
     if model.latent:
+        if heads_vectors(model, "Megatron-LM") != "none":
+            rule = "must be left out beside latent attention for Megatron-LM"
+            refuse("workload.model.vectors.attention", rule, model.name)
         flags += [
             ("--multi-latent-attention",),
             ("--q-lora-rank", str(model.latent.query_rank)),
@@ -51,17 +54,37 @@ def _vectors(model: Model) -> Flags:
     Raises:
         ConfigError: Attention has other vectors.
     """
-    if model.kind == "gpt" or model.vectors is None or not model.vectors.attention:
-        return []  # a gpt has biases everywhere unless told otherwise
-    given, width = model.vectors.attention, model.head_width
-    known = {
-        (model.heads + 2 * model.key_value_heads) * width: ("--add-qkv-bias",),
-        2 * width: ("--qk-layernorm",),
+    if model.kind == "gpt":
+        return _gpt_vectors(model)
+    given = heads_vectors(model, "Megatron-LM")
+    flags: dict[str, Flags] = {
+        "none": [],
+        "biases": [("--add-qkv-bias",)],
+        "norms": [("--qk-layernorm",)],
     }
-    if given not in known:
-        rule = "must be those of biases, or of norms of heads, for Megatron-LM"
-        refuse("workload.model.vectors.attention", rule, given)
-    return [known[given]]
+    return flags[given]
+
+
+def _gpt_vectors(model: Model) -> Flags:
+    """Biases and positions of a net of the GPT kind, which has both unless its vectors say no.
+
+    Raises:
+        ConfigError: It has some of the biases alone, or other vectors.
+    """
+    vectors, width = model.vectors, model.head_width
+    if vectors is None:
+        return []
+    everywhere = (
+        (model.heads + 2 * model.key_value_heads) * width + model.hidden,
+        model.ffn + model.hidden if model.ffn else 0,
+    )
+    found: Flags = [] if vectors.positions else [("--position-embedding-type", "rope")]
+    if (vectors.attention, vectors.mlp) == (0, 0):
+        found.append(("--disable-bias-linear",))
+    elif (vectors.attention, vectors.mlp) != everywhere:
+        rule = "must be those of biases everywhere, or none, for Megatron-LM"
+        refuse("workload.model.vectors.attention", rule, vectors.attention)
+    return found
 
 
 def _style(model: Model) -> Flags:
@@ -90,6 +113,8 @@ def _experts(model: Model) -> Flags:
         ("--moe-ffn-hidden-size", str(experts.ffn)),
         ("--moe-token-dispatcher-type", "alltoall"),
     ]
+    if experts.active == 1:
+        flags.append(("--moe-router-pre-softmax",))  # a softmax over one expert would be 1
     if experts.shared_ffn:
         flags.append(("--moe-shared-expert-intermediate-size", str(experts.shared_ffn)))
     if experts.latent_width:

@@ -37,9 +37,8 @@ class Nemo(LaunchTool):
         if plan.zero_stage > 1:
             rule = f"must be 0 or 1 for {_NAME}: keys for more are not written here"
             refuse("plan.zero_stage", rule, plan.zero_stage)
-        if str(work.precision) not in ("bf16", "fp16"):
-            refuse("workload.precision", f"must be bf16 or fp16 for {_NAME}", work.precision)
-        tables: dict[str, dict[str, Any]] = {
+        tables: dict[str, Any] = {
+            "mixed_precision": _mixed_precision(job),
             "model": _model(job),
             "train": {
                 "micro_batch_size": plan.micro_batch,
@@ -50,7 +49,6 @@ class Nemo(LaunchTool):
                 "num_distributed_optimizer_instances": plan.shard_copies if plan.zero_stage else 1,
                 "overlap_grad_reduce": plan.overlap_gradients,
                 "overlap_param_gather": plan.overlap_weights,
-                "grad_reduce_in_fp32": work.gradient_format == "fp32",
             },
         }
         return "\n".join([*head(job, self), *lines_of(tables)]) + "\n"
@@ -97,6 +95,26 @@ _READ = {
     "recompute_modules": "--recompute-modules",
 }
 """Keys of the model, and options of Megatron-LM that mean the same."""
+
+
+_GRADIENTS = {"bf16": "fp32", "fp16": "fp16"}
+"""Formats of numbers, and in which gradients are summed under the precision of their name."""
+
+
+def _mixed_precision(job: Job) -> str:
+    """Name of a precision, which sets formats of weights and gradients and goes before ``ddp``.
+
+    Raises:
+        ConfigError: No name stands for these formats.
+    """
+    work = job.training
+    precision, gradients = str(work.precision), str(work.gradient_format)
+    if precision not in _GRADIENTS:
+        refuse("workload.precision", f"must be bf16 or fp16 for {_NAME}", precision)
+    if gradients != _GRADIENTS[precision]:
+        rule = f"must be {_GRADIENTS[precision]} with {precision} for {_NAME}, as its recipes have"
+        refuse("workload.gradient_format", rule, gradients)
+    return f"{precision}_mixed"
 
 
 def _model(job: Job) -> dict[str, Any]:

@@ -41,6 +41,7 @@ ENCODER_FAMILIES: dict[str, Family] = {
         only=(("encoder_attention_type", "local"),),
         idle=frozenset({"global_block_size", "local_radius"}),
     ),
+    "jina_embeddings_v3": Family(net="encoder", extra="turned"),
     "longformer": Family(
         net="encoder", extra="global", idle=frozenset({"attention_window", "onnx_export"})
     ),
@@ -68,6 +69,13 @@ ENCODER_FAMILIES: dict[str, Family] = {
         }),
     ),
     "mpnet": Family(net="encoder", segments=False, extra="buckets"),
+    "mra": Family(
+        net="encoder", more_positions=2,
+        idle=frozenset({
+            "approx_mode", "block_per_row", "initial_prior_diagonal_n_blocks",
+            "initial_prior_first_n_blocks",
+        }),
+    ),
     "mt5": Family(net="encoder_decoder"),
     "mvp": _sides(
         1, more_positions=2, idle=frozenset({"prompt_length", "prompt_mid_dim"}),
@@ -88,6 +96,12 @@ ENCODER_FAMILIES: dict[str, Family] = {
     "umt5": Family(net="encoder_decoder", extra="buckets"),
     "xlm-roberta": Family(net="encoder"),
     "xlm-roberta-xl": Family(net="encoder"),
+    "yoso": Family(
+        net="encoder", more_positions=2, only=(("conv_window", None),),
+        idle=frozenset({
+            "hash_code_len", "lsh_backward", "num_hash", "use_expectation", "use_fast_hash",
+        }),
+    ),
     "whisper": Family(
         net="whisper", only=(("tie_word_embeddings", True),),
         idle=frozenset({

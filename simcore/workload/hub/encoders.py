@@ -13,6 +13,7 @@ def encoder_decoder(keys: Keys, family: Family, _tied: bool) -> ModelCounts:
     keys.needed("feed_forward_proj")
     keys.must_be("feed_forward_proj", "relu", "gated-gelu", "gated-silu", "gated-relu")
     matrices = 3 if str(keys.value("feed_forward_proj")).startswith("gated") else 2
+    keys.must_be("is_gated_act", matrices == 3)
     attention = 4 * hidden * heads * keys.number("head_dim")
     mlp = matrices * hidden * keys.number("intermediate_size")
     buckets = keys.number("relative_attention_num_buckets")
@@ -23,7 +24,7 @@ def encoder_decoder(keys: Keys, family: Family, _tied: bool) -> ModelCounts:
     return sum_up(vocabulary * hidden, 2 * hidden + tables * buckets * heads, read + written)
 
 
-def _two_sides(keys: Keys, hidden: int, attention: int) -> list[Part]:
+def two_sides(keys: Keys, hidden: int, attention: int) -> list[Part]:
     """Layers that read, then layers that write and attend to what was read, after BART's keys."""
     found, norm = list[Part](), 2 * hidden
     for side, attentions in (("encoder", 1), ("decoder", 2)):
@@ -41,7 +42,7 @@ def bart(keys: Keys, family: Family, _tied: bool) -> ModelCounts:
     hidden, vocabulary = keys.number("hidden_size"), keys.number("vocab_size")
     bias = has_bias(keys, family.qkv) if family.qkv else True
     attention, norm = 4 * hidden * (hidden + bias), 2 * hidden
-    found = _two_sides(keys, hidden, attention)
+    found = two_sides(keys, hidden, attention)
     positions = keys.number("max_position_embeddings") + family.more_positions
     rest = 2 * hidden * positions * family.positions + 2 * norm * family.final_norms
     keys.must_be("decoder_vocab_size", vocabulary)
@@ -52,7 +53,7 @@ def whisper(keys: Keys, _family: Family, _tied: bool) -> ModelCounts:
     """Counts of Whisper (arXiv:2212.04356), with the encoder of sound: keys have no biases."""
     hidden, vocabulary = keys.number("hidden_size"), keys.number("vocab_size")
     attention, norm = hidden * (4 * hidden + 3), 2 * hidden
-    found = _two_sides(keys, hidden, attention)
+    found = two_sides(keys, hidden, attention)
     positions = keys.number("max_source_positions") + keys.number("max_target_positions")
     sound = hidden * (3 * keys.number("num_mel_bins") + 1) + hidden * (3 * hidden + 1)
     return sum_up(vocabulary * hidden, positions * hidden + sound + 2 * norm, found)
@@ -61,8 +62,37 @@ def whisper(keys: Keys, _family: Family, _tied: bool) -> ModelCounts:
 def encoder(keys: Keys, family: Family, _tied: bool) -> ModelCounts:
     """Counts of BERT (arXiv:1810.04805) and its kin with a head for masked words.
 
+    Keys of parts that ``Family.extra`` names are read here, all others by ``bert_like``.
+    """
+    hidden, heads = keys.number("hidden_size"), keys.number("num_attention_heads")
+    positions = keys.number("max_position_embeddings")
+    rows = (positions + family.more_positions) * (family.extra not in ("rotary", "turned"))
+    rows += keys.number("type_vocab_size", None if family.segments else 0)
+    layer = 3 * hidden * (hidden + 1) * (family.extra == "global")
+    rest = positions * hidden // heads * (family.extra == "rotary")
+    if family.extra == "buckets":
+        rest += keys.number("relative_attention_num_buckets") * heads
+    rest += hidden * (2 * (family.extra == "norm") + (hidden + 1) * (family.extra == "pooler"))
+    return bert_like(keys, family, rows, layer=layer, rest=rest)
+
+
+def bert_like(
+    keys: Keys, family: Family, rows: int, *, layer: int = 0, rest: int = 0
+) -> ModelCounts:
+    """Counts of BERT with so many *rows* in its tables beside that of tokens.
+
     The head's table is that of the input. ELECTRA's tables may be narrower than the net
     (arXiv:2003.10555); ALBERT's layers of a group share their parameters (arXiv:1909.11942).
+
+    Args:
+        keys: Those of the file.
+        family: The line of its architecture.
+        rows: Vectors of positions and segments together.
+        layer: Parameters of a layer beyond those of BERT.
+        rest: The same outside of the layers.
+
+    Raises:
+        ConfigError: A key is missing or has no usable value.
     """
     layers, vocabulary = keys.number("num_hidden_layers"), keys.number("vocab_size")
     hidden, mlp = keys.number("hidden_size"), keys.number("intermediate_size")
@@ -75,17 +105,9 @@ def encoder(keys: Keys, family: Family, _tied: bool) -> ModelCounts:
     if is_shared:
         layers = keys.number("num_hidden_groups") * keys.number("inner_group_num")
     width = keys.number("embedding_size", hidden)
-    positions = keys.number("max_position_embeddings")
-    tables = positions * (family.extra != "rotary")
-    tables += keys.number("type_vocab_size", None if family.segments else 0)
-    layer = 4 * hidden * (hidden + 1) + 2 * hidden * mlp + mlp + hidden + 4 * hidden
-    layer += 3 * hidden * (hidden + 1) * (family.extra == "global")
-    rest = tables * width + 2 * width + (width + 1) * hidden * (is_shared or width != hidden)
+    layer += 4 * hidden * (hidden + 1) + 2 * hidden * mlp + mlp + hidden + 4 * hidden
+    rest += rows * width + 2 * width + (width + 1) * hidden * (is_shared or width != hidden)
     rest += (hidden + 1) * width + 2 * width + vocabulary
-    if family.extra == "buckets":
-        rest += keys.number("relative_attention_num_buckets") * heads
-    rest += positions * hidden // heads * (family.extra == "rotary")
-    rest += hidden * (2 * (family.extra == "norm") + (hidden + 1) * (family.extra == "pooler"))
     return sum_up(vocabulary * width, rest, [Part(layer)] * layers)
 
 
@@ -124,7 +146,7 @@ def deberta(keys: Keys, _family: Family, _tied: bool) -> ModelCounts:
     positions = keys.number("max_position_embeddings")
     distances = _distances(keys, positions)
     if keys.flag("relative_attention"):
-        kinds = _kinds_of_positions(keys)
+        kinds = kinds_of_positions(keys)
         if not keys.flag("share_att_key", False):
             attention += len(kinds) * hidden * (hidden + 1)
         rest += 2 * distances * hidden
@@ -140,7 +162,7 @@ def deberta(keys: Keys, _family: Family, _tied: bool) -> ModelCounts:
     return sum_up(vocabulary * hidden, rest, [Part(layer)] * layers)
 
 
-def _kinds_of_positions(keys: Keys) -> set[str]:
+def kinds_of_positions(keys: Keys) -> set[str]:
     """Kinds of attention to relative positions, of c2p and p2c; older files join them by ``|``."""
     given = keys.value("pos_att_type")
     kinds = given.split("|") if isinstance(given, str) else given

@@ -39,6 +39,7 @@ FAMILIES: dict[str, Family] = {
         router_biases=True, only=(("attention_bias", False),),
         idle=frozenset({"global_attn_every_n_layers", "mup_enabled"}),
     ),
+    "axk1": _latent(expert_layers="typed", expert_norm=True),
     "aria_text": Family(
         experts="intermediate_size", shared="count", dense="",
         only=(("attention_bias", False), ("mlp_bias", False)),
@@ -82,6 +83,7 @@ FAMILIES: dict[str, Family] = {
         expert_layers="after_first", shared="count",
     ),
     "ernie4_5": Family(qkv="use_bias", out="use_bias", mlp="use_bias", head_dim="said"),
+    "emu3_text_model": Family(only=(("attention_bias", False),)),
     "ernie4_5_moe": Family(
         experts="moe_intermediate_size",
         expert_layers="between", shared="count", router_biases=True, only=(("use_bias", False),),
@@ -123,13 +125,14 @@ FAMILIES: dict[str, Family] = {
     "glm": Family(qkv="attention_bias", head_dim="said", needed=_SAYS_BIAS),
     "glm4": Family(qkv="attention_bias", head_dim="said", norms=4, needed=_SAYS_BIAS),
     "glm4v_moe_text": Family(
-        qkv="attention_bias", shared="count", experts="moe_intermediate_size",
+        qkv="attention_bias", head_dim="rounded", shared="count", experts="moe_intermediate_size",
         expert_layers="after_first", needed=_SAYS_BIAS,
     ),
     "glm4v_text": Family(qkv=True, norms=4, only=(("attention_bias", True),)),
+    "glm_ocr_text": Family(norms=4),
     "glm4_moe_lite": _latent(expert_layers="typed"),
     "glm4_moe": Family(
-        qkv="attention_bias", head_norms="head_if_said", shared="count",
+        qkv="attention_bias", head_norms="head_if_said", head_dim="rounded", shared="count",
         experts="moe_intermediate_size", expert_layers="after_first",
         needed=_SAYS_BIAS,
     ),
@@ -162,8 +165,9 @@ FAMILIES: dict[str, Family] = {
         window="listed", linear="mamba2", experts="intermediate_size", shared="own"
     ),
     "granitemoeshared": _with_bias(experts="intermediate_size", shared="own"),
-    "helium": Family(qkv="attention_bias", mlp="mlp_bias", head_dim="said"),
+    "helium": Family(qkv="attention_bias", mlp="mlp_bias", head_dim="derived"),
     "hunyuan_v1_dense": _with_bias(head_norms="head"),
+    "hunyuan_vl_text": _with_bias(head_norms="head"),
     "hunyuan_v1_moe": _with_bias(
         head_norms="head", experts="intermediate_size", shared="expert", dense="",
     ),
@@ -187,7 +191,7 @@ FAMILIES: dict[str, Family] = {
     "kimi_k2": _latent(),
     "kimi_linear": _latent(
         window="listed", linear="kimi", expert_layers="typed",
-        only=(("attention_bias", False),),
+        only=(("attention_bias", False), ("tie_word_embeddings", False)),
         idle=frozenset({
             "head_dim", "num_key_value_heads", "qk_head_dim", "model_max_length",
             "moe_renormalize", "num_expert_group",
@@ -236,9 +240,12 @@ FAMILIES: dict[str, Family] = {
         norm="layer", gated=False, mlp="mlp_bias", head_dim="said", kv_heads="maybe"
     ),
     "nemotron_h": Family(
-        net="hybrid", norms=1, gated=False, qkv="attention_bias", out="attention_bias",
-        mlp="mlp_bias", head_dim="said", experts="moe_intermediate_size", shared="latent",
-        idle=frozenset({"expand", "n_shared_experts"}), only=(("use_bias", False),),
+        net="hybrid", norms=1, gated=False, mlp="mlp_bias", head_dim="said",
+        experts="moe_intermediate_size", shared="latent",
+        only=(
+            ("attention_bias", False), ("mamba_proj_bias", False), ("tie_word_embeddings", False),
+        ),
+        idle=frozenset({"expand", "n_shared_experts"}),
     ),
     "olmo": _with_bias(norm="none"),
     "olmo2": _with_bias(head_norms="whole"),
@@ -259,9 +266,15 @@ FAMILIES: dict[str, Family] = {
             ("enable_bias", True), ("layer_norm_elementwise_affine", True),
         ),
     ),
+    "paddleocr_vl_text": Family(
+        qkv="use_bias", out="use_bias", mlp="use_bias", head_dim="said"
+    ),
     "persimmon": _gpt(four_hidden=False, head_norms="biased_if_said"),
     "phi": _gpt(norms=1, head_bias=True, kv_heads="maybe"),
     "phi3": Family(window="all"),
+    "phi4_multimodal": Family(
+        window="all", idle=frozenset({"audio_config", "vision_config"}),
+    ),
     "phimoe": _with_bias(
         norm="layer", window="all", experts="intermediate_size", head_bias="lm_head_bias"
     ),
@@ -295,6 +308,7 @@ FAMILIES: dict[str, Family] = {
         experts="moe_intermediate_size", expert_layers="sparse_step", shared="gated",
         idle=frozenset({"full_attention_interval"}),
     ),
+    "qwen3_omni_moe_text": _with_bias(**_QWEN3_MOE, head_dim="rounded", window="switched"),
     "qwen3_vl_moe_text": _with_bias(**_QWEN3_MOE, head_dim="said"),
     "qwen3_vl_text": _with_bias(head_norms="head", head_dim="said"),
     "recurrent_gemma": Family(

@@ -21,7 +21,8 @@ class Family:
         gated: Whether MLP and experts have a gate: three matrices in place of two.
         head_norms: Norms of queries and keys: of one head, or of all heads;
             in all releases, or if ``use_qk_norm`` says so.
-        head_dim: Whether ``head_dim`` must be given, may be given, or is always width / heads.
+        head_dim: Whether ``head_dim`` must be given, may be given, is always width / heads, or
+            may be given and is else width / heads rounded down.
         kv_heads: Whether heads of keys and values must be given, may be given, are those of
             queries, or follow from ``multi_query``.
         window: Which layers see a window only: none; all if ``sliding_window`` is given; the
@@ -47,15 +48,17 @@ class Family:
             beside experts that may work on a latent.
         expert_biases: Whether experts have biases.
         router_biases: Whether their router has.
+        expert_norm: Whether a layer of experts has a norm behind them.
         dense: The key of the width of the MLP; empty if no layer has one.
         needed: Further keys whose absence would let a default of the class shape the net.
         idle: Keys that the modules do not read.
         segments: Whether an encoder has a table for the segment of a token.
         extra: Parts of an encoder beside those of BERT: ``buckets`` for relative positions,
             ``global`` projections in each layer, a further ``norm``, a ``pooler``, a
-            table of ``rotary`` positions in place of learned ones. In T5
-            ``buckets`` in each layer.
+            table of ``rotary`` positions in place of learned ones, positions that are
+            ``turned`` without a table. In T5 ``buckets`` in each layer.
         only: Values of keys beside which other parts would be built, which are not modelled.
+        classes: Ends of the names of its classes; empty for those of its kind of net.
     """
 
     net: str = "decoder"
@@ -67,7 +70,7 @@ class Family:
     mlp: bool | str = False
     gated: bool = True
     head_norms: Literal["", "head", "whole", "head_if_said", "whole_if_said", "biased_if_said"] = ""
-    head_dim: Literal["said", "maybe", "derived"] = "maybe"
+    head_dim: Literal["said", "maybe", "derived", "rounded"] = "maybe"
     kv_heads: Literal["said", "maybe", "heads", "multi_query"] = "said"
     window: Literal[
         "", "all", "switched", "listed", "listed_if_switched", "indices", "period", "pattern"
@@ -101,9 +104,11 @@ class Family:
     shared: Literal["", "gated", "count", "expert", "own", "latent"] = ""
     expert_biases: bool = False
     router_biases: bool = False
+    expert_norm: bool = False
     dense: str = "intermediate_size"
     needed: tuple[str, ...] = ()
     idle: frozenset[str] = frozenset()
     only: tuple[tuple[str, object], ...] = ()
+    classes: tuple[str, ...] = ()
     segments: bool = True
-    extra: Literal["", "buckets", "global", "norm", "pooler", "rotary"] = ""
+    extra: Literal["", "buckets", "global", "norm", "pooler", "rotary", "turned"] = ""

@@ -27,6 +27,7 @@ def gemma3n(keys: Keys, family: Family, tied: bool) -> ModelCounts:
     streams, rank = keys.number("altup_num_inputs"), keys.number("laurel_rank")
     widths = Widths.read_heads(keys, family)
     shared = _first_shared(keys, layers)
+    keys.number("hidden_size_per_layer_input")
     whole = attention(keys, family, widths)
     kinds, wide = mixers(keys, family, layers), _mlp_widths(keys, layers)
     rest_of_layer = 4 * hidden + 2 * hidden + streams * (hidden + streams + streams * streams)

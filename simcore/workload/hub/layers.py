@@ -38,6 +38,8 @@ def mixers(keys: Keys, family: Family, layers: int) -> list[str]:
         switched = window and keys.flag("use_sliding_window", False)
         return ["sliding" if switched else "full"] * layers
     listed = keys.texts("layer_types")
+    if family.window == "listed_if_switched":
+        keys.value("use_sliding_window")
     if listed is not None:
         return _known(keys, "layer_types", listed, _MIXERS, layers)
     if family.window == "listed_if_switched" and not keys.flag("use_sliding_window", False):

@@ -38,8 +38,7 @@ def decoder(keys: Keys, family: Family, tied: bool) -> ModelCounts:
         found += [chosen if has else dense for has in expert_layers]
     else:
         found += [dense] * layers
-        if family.experts:  # no layer has any
-            keys.value("num_experts_per_tok")
+        parts.pass_over_experts(keys, family)
     keys.must_be("word_embed_proj_dim", widths.hidden)
     norm = parts.norm_parameters(family, widths.hidden)
     rest = norm * (layers * _norms(keys, family) + family.final_norms)
@@ -86,7 +85,10 @@ def hybrid(keys: Keys, family: Family, tied: bool) -> ModelCounts:
     }
     share = 1.0
     if "moe" in kinds:
+        keys.must_be("mlp_bias", False)  # would be one of experts that every token passes
         found["moe"], share = parts.experts(keys, family, widths), token_share(keys)
+    else:
+        parts.pass_over_experts(keys, family)
     rest = parts.norm_parameters(family, widths.hidden) * (len(kinds) + 1)
     rest += 0 if tied else vocabulary * widths.hidden
     return sum_up(vocabulary * widths.hidden, rest, [found[kind] for kind in kinds], share)

@@ -107,8 +107,9 @@ def _head(keys: Keys, family: Family, hidden: int, heads: int) -> int:
     given = None if family.head_dim == "derived" else keys.value("head_dim")
     if given is not None:
         return keys.number("head_dim")
-    if hidden % heads:
+    if hidden % heads and family.head_dim != "rounded":
         raise keys.refuse("hidden_size", f"must be a multiple of its {heads} heads: give head_dim")
+    keys.must_be("head_dim", hidden // heads)
     return hidden // heads
 
 
@@ -131,7 +132,8 @@ def attention(keys: Keys, family: Family, widths: Widths) -> Part:
     count = widths.hidden * (2 * queries + pairs)
     count += (queries + pairs) * has_bias(keys, family.qkv)
     count += widths.hidden * has_bias(keys, family.out)
-    count += widths.hidden * queries * (family.output_gate and keys.flag("attn_output_gate", True))
+    if family.output_gate and keys.flag("attn_output_gate", True):
+        count += (widths.hidden + has_bias(keys, family.qkv)) * queries
     count += _head_norms(keys, family, widths) + widths.heads * family.sinks
     count += widths.hidden * family.sub_norms
     if family.kv_heads == "multi_query" and keys.flag("new_decoder_architecture", False):
@@ -238,7 +240,7 @@ MAMBA2 = StateKeys(
 )
 NEMOTRON = StateKeys(
     "mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size", "conv_kernel",
-    "use_conv_bias", "mamba_proj_bias",
+    "use_conv_bias", "use_bias",
 )  # fmt: skip
 BAMBA = StateKeys(
     "mamba_n_heads", "mamba_d_head", "mamba_n_groups", "mamba_d_state", "mamba_d_conv",
@@ -317,7 +319,7 @@ def experts(keys: Keys, family: Family, widths: Widths) -> Part:
     router = count * (hidden + family.router_biases)
     total = routed + router + matrices * hidden * shared_width(keys, family, width)
     total += 2 * hidden * latent * (latent != hidden) + hidden * (family.shared == "gated")
-    return Part(total, routed)
+    return Part(total + hidden * family.expert_norm, routed)
 
 
 def shared_width(keys: Keys, family: Family, width: int) -> int:
@@ -332,6 +334,18 @@ def shared_width(keys: Keys, family: Family, width: int) -> int:
         keys.needed("n_shared_experts")
         return width * keys.number("n_shared_experts", 0, least=0)
     return width if family.shared == "expert" else 0
+
+
+def pass_over_experts(keys: Keys, family: Family) -> None:
+    """Read the keys of experts of a net no layer of which has any."""
+    if not family.experts:
+        return
+    for name in (
+        family.experts, "num_experts", "num_experts_per_tok", "n_shared_experts",
+        "shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
+        "moe_latent_size",
+    ):  # fmt: skip
+        keys.value(name)
 
 
 def with_cache(part: Part, kind: CacheKind) -> Part:

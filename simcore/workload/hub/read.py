@@ -11,15 +11,14 @@ from simcore.workload.hub.families import FAMILIES
 from simcore.workload.hub.family import Family
 from simcore.workload.hub.keys import Keys, UnmodelledError
 from simcore.workload.hub.nets import NETS
-from simcore.workload.hub.wrappers import WRAPPERS
+from simcore.workload.hub.own.encoders import OWN_ENCODER_NETS
+from simcore.workload.hub.wrappers import HEAD_AS_TEXT_SAYS, HEAD_OF_ITS_OWN, WRAPPERS
 
 MAX_CONFIG_BYTES = 1 << 20
 _HEADS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel")
-_TWO_SIDES = frozenset({"bart", "encoder_decoder", "switch", "whisper"})
+_TWO_SIDES = frozenset({"bart", "encoder_decoder", "led", "switch", "whisper"})
 _UNTIED = frozenset({"eurobert", "rembert"})
-_ENCODERS = _UNTIED | {
-    "convbert", "deberta", "encoder", "gated_encoder", "mobilebert", "shared_encoder",
-}  # fmt: skip
+_ENCODERS = {"deberta", "encoder", "gated_encoder", "shared_encoder", *OWN_ENCODER_NETS}
 
 
 def read_hub_model(path: Path) -> ModelCounts:
@@ -72,7 +71,7 @@ def open_hub_model(config: object, at: str) -> Opened:
         rule = f"must be one of the {len(FAMILIES)} architectures listed in docs/hub-models.md"
         got = "no such key" if architecture is None else architecture
         raise UnmodelledError(f"{at}: model_type", rule, got=got)
-    _check_head(config, family.net, at)
+    _check_head(config, family, at)
     keys = Keys(table, at)
     for name in family.needed:
         keys.needed(name)
@@ -100,15 +99,17 @@ def _text_part(config: Mapping[str, object], at: str) -> Mapping[str, object]:
     return table
 
 
-def _check_head(config: Mapping[str, object], net: str, at: str) -> None:
+def _check_head(config: Mapping[str, object], family: Family, at: str) -> None:
     """Refuse other heads than those of language models, whose parameters differ."""
     names = config.get("architectures")
     if names is None:
         return
     wanted: tuple[str, ...] = _HEADS
-    if net in _ENCODERS:
+    if family.classes:
+        wanted = family.classes
+    elif family.net in _ENCODERS:
         wanted = ("ForMaskedLM",)
-    elif net in _TWO_SIDES:
+    elif family.net in _TWO_SIDES:
         wanted = ("ForConditionalGeneration", "MTModel")  # a class of one side has fewer parts
     if not isinstance(names, list) or not all(str(name).endswith(wanted) for name in names):
         rule = f"must name classes that end in {' or '.join(wanted)}: other heads are not modelled"
@@ -118,4 +119,8 @@ def _check_head(config: Mapping[str, object], net: str, at: str) -> None:
 def _is_tied(config: Mapping[str, object], keys: Keys) -> bool:
     """True if input tokens and output head share a table; the word of the whole model counts."""
     keys.value("tie_word_embeddings")
+    if config.get("model_type") in HEAD_OF_ITS_OWN:
+        return False
+    if config.get("model_type") in HEAD_AS_TEXT_SAYS:
+        return keys.flag("tie_word_embeddings")
     return Keys(config, keys.at).flag("tie_word_embeddings")

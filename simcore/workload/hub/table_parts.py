@@ -28,6 +28,7 @@ def refuse_parts(opened: Opened) -> None:
         "a norm of the token vectors": family.final_norms > 1,
         "no norm behind its layers": is_decoder and family.final_norms < 1,
         "an indexer of keys": family.indexer,
+        "a norm behind experts": family.expert_norm,
         "norms within attention and MLP": family.sub_norms,
         "attention in chunks": isinstance(listed, list) and "chunked_attention" in listed,
         "attention to near tokens alone in some layers": _is_local(keys),

@@ -3,18 +3,24 @@
 WRAPPERS = frozenset(
     {
         ("aria", "aria_text"),
+        ("audioflamingo3", "qwen2"),
         ("aya_vision", "cohere2"),
+        ("blip-2", "opt"),
         ("cohere2_vision", "cohere2"),
         ("cosmos3_omni", "qwen3_vl_text"),
         ("deepseek_vl", "llama"),
         ("deepseek_vl_hybrid", "llama"),
+        ("emu3", "emu3_text_model"),
         ("exaone4_5", "exaone4"),
+        ("fast_vlm", "qwen2"),
         ("florence2", "bart"),
         ("fuyu", "persimmon"),
+        ("fun_asr_nano", "qwen3"),
         ("gemma3", "gemma3_text"),
         ("gemma3n", "gemma3n_text"),
         ("gemma4", "gemma4_text"),
         ("glm46v", "glm4v_text"),
+        ("glm_ocr", "glm_ocr_text"),
         ("glm4v", "glm4v_text"),
         ("glm4v_moe", "glm4v_moe_text"),
         ("glmasr", "llama"),
@@ -22,9 +28,12 @@ WRAPPERS = frozenset(
         ("got_ocr2", "qwen2"),
         ("granite_speech", "granite"),
         ("granite_speech_plus", "granite"),
+        ("hunyuan_vl", "hunyuan_vl_text"),
         ("hyperclovax_vision_v2", "hyperclovax"),
         ("idefics2", "mistral"),
         ("idefics3", "llama"),
+        ("instructblip", "llama"),
+        ("instructblip", "opt"),
         ("internvl", "llama"),
         ("internvl", "qwen2"),
         ("internvl", "qwen3"),
@@ -47,18 +56,24 @@ WRAPPERS = frozenset(
         ("mistral3", "ministral3"),
         ("mistral3", "mistral"),
         ("mistral3", "mistral4"),
+        ("mllama", "mllama_text_model"),
         ("moss_transcribe_diarize", "qwen3"),
+        ("musicflamingo", "qwen2"),
         ("ovis2", "qwen2"),
+        ("paddleocr_vl", "paddleocr_vl_text"),
         ("paligemma", "gemma"),
         ("paligemma", "gemma2"),
+        ("perception_lm", "llama"),
         ("pp_chart2table", "qwen2"),
         ("qianfan_ocr", "qwen3"),
         ("qwen2_5_omni_thinker", "qwen2_5_omni_text"),
         ("qwen2_5_vl", "qwen2_5_vl_text"),
+        ("qwen2_audio", "qwen2"),
         ("qwen2_vl", "qwen2_vl_text"),
         ("qwen3_5", "qwen3_5_text"),
         ("qwen3_5_moe", "qwen3_5_moe_text"),
         ("qwen3_asr", "qwen3"),
+        ("qwen3_omni_moe_thinker", "qwen3_omni_moe_text"),
         ("qwen3_vl", "qwen3_vl_text"),
         ("qwen3_vl_moe", "qwen3_vl_moe_text"),
         ("shieldgemma2", "gemma3_text"),
@@ -66,6 +81,13 @@ WRAPPERS = frozenset(
         ("video_llama_3", "qwen2"),
         ("video_llava", "llama"),
         ("vipllava", "llama"),
+        ("voxtral", "llama"),
     }
 )
 """Models with vision or sound, and the part of theirs that text passes."""
+
+HEAD_OF_ITS_OWN = frozenset({"audioflamingo3", "mllama", "musicflamingo", "qwen2_audio", "voxtral"})
+"""Models with vision or sound whose head never shares the table of input tokens."""
+
+HEAD_AS_TEXT_SAYS = frozenset({"blip-2", "instructblip"})
+"""Models with vision whose text part says whether it does; of others the whole says it."""

@@ -8,7 +8,7 @@ from simcore.workload.hub.parts import Part
 FAMILY = Family(
     net="switch", only=(("router_bias", False), ("is_gated_act", False)),
     idle=frozenset({
-        "add_router_probs", "decoder_sparse_step", "encoder_sparse_step", "expert_capacity",
+        "add_router_probs", "expert_capacity",
         "router_ignore_padding_tokens", "router_type", "router_z_loss_coef",
         "num_selected_experts", "feed_forward_proj",
     }),
@@ -35,5 +35,6 @@ def switch_transformers(keys: Keys, _family: Family, _tied: bool) -> ModelCounts
             raise keys.refuse(f"num_sparse_{side}_layers", f"must be at most its {count} layers")
         if sparse and count % sparse:
             raise keys.refuse(f"num_sparse_{side}_layers", f"must divide its {count} layers")
+        keys.must_be(f"{side}_sparse_step", count // sparse if sparse else count)
         found += [Part(rest + routed, routed)] * sparse + [dense] * (count - sparse)
     return sum_up(vocabulary * hidden, 2 * hidden + 2 * buckets * heads, found, 1 / experts)

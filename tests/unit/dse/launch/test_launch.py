@@ -16,14 +16,14 @@ LLAMA |= {"vocabulary": 512, "name": "small"}
 EXPERTS = LLAMA | {"experts": {"count": 8, "active": 2, "ffn": 32}}
 
 
-def _run(model: dict[str, Any], plan: dict[str, Any], **workload: Any) -> Run:
+def _run(model: dict[str, Any], plan: dict[str, Any], npu: str = "h100_80", **workload: Any) -> Run:
     npus = 1
     for axis in ("tp", "cp", "pp", "dp"):
         npus *= plan.get(axis, 1)
     dimension = {"topology": "switch", "npus": npus, "bandwidth": "50 GB/s", "latency": "1 us"}
     table = {
         "workload": {"model": model, "sequence": 128, "global_batch": BATCH, **workload},
-        "platform": {"name": "machine", "npu": "h100_80", "dimensions": [dimension]},
+        "platform": {"name": "machine", "npu": npu, "dimensions": [dimension]},
         "plan": plan,
     }
     return RunTemplate.from_table(table).with_values({})
@@ -140,3 +140,52 @@ def test_experts_over_some_npus_are_a_size_that_vllm_has_not() -> None:
     with pytest.raises(ConfigError, match=r"plan\.ep: must be tp x dp = 8"):
         TOOLS["vllm"].text(job)
     assert "--moe-dp-size 2" in TOOLS["sglang"].text(job)
+
+
+def test_maxtext_is_told_its_hardware_and_how_that_splits_a_sequence() -> None:
+    plan = {"cp": 2, "dp": 2, "zero_stage": 3, "cp_kind": "ulysses"}
+    told = TOOLS["maxtext"].text(_job(LLAMA, plan, npu="tpu_v5p")).splitlines()
+    wanted = {"attention": '"flash"', "use_tokamax_splash": "true", "hardware": '"tpu"'}
+    wanted |= {"context_parallel_load_balance": "false"}
+    assert {f"{key}: {value}" for key, value in wanted.items()} <= set(told)
+    with pytest.raises(ConfigError, match=r"plan\.cp_kind: must be ring or all_gather"):
+        TOOLS["maxtext"].text(_job(LLAMA, plan))
+    ring = TOOLS["maxtext"].text(_job(LLAMA, plan | {"cp_kind": "ring"}))
+    assert 'hardware: "gpu"' in ring
+    assert "attention" not in ring
+    assert "context_parallel_strategy" not in TOOLS["maxtext"].text(_job(LLAMA, {"dp": 2}))
+
+
+def test_weights_that_maxtext_would_shard_are_no_whole_copies() -> None:
+    with pytest.raises(ConfigError, match=r"plan\.zero_stage: must be 3 with cp or ep"):
+        TOOLS["maxtext"].text(_job(LLAMA, {"cp": 2, "dp": 2}))
+    plan = {"cp": 2, "dp": 4, "zero_stage": 3, "shard": 2}
+    text = TOOLS["maxtext"].text(_job(LLAMA, plan))
+    assert "ici_fsdp_parallelism: 1" in text
+    assert TOOLS["maxtext"].plan(text)["shard"] == 2
+
+
+def test_vectors_beside_matrices_are_written_or_named() -> None:
+    normed = LLAMA | {"vectors": {"attention": 16}}
+    assert "--qk-layernorm" in TOOLS["megatron"].text(_job(normed, {"dp": 2}))
+    assert 'decoder_block: "qwen3"' in TOOLS["maxtext"].text(_job(normed, {"dp": 2}))
+    for name in ("megatron", "nemo", "maxtext"):
+        job = _job(LLAMA | {"vectors": {"mlp": 320}}, {"dp": 2})
+        if name == "nemo":  # its recipe holds the model
+            TOOLS[name].text(job)
+            continue
+        with pytest.raises(ConfigError, match=r"workload\.model\.vectors\.mlp"):
+            TOOLS[name].text(job)
+
+
+def test_nemo_names_a_precision_for_both_formats() -> None:
+    text = TOOLS["nemo"].text(_job(LLAMA, {"dp": 2}))
+    assert 'mixed_precision: "bf16_mixed"' in text
+    with pytest.raises(ConfigError, match=r"workload\.gradient_format: must be fp16 with fp16"):
+        TOOLS["nemo"].text(_job(LLAMA, {"dp": 2}, precision="fp16"))
+
+
+def test_a_router_to_one_expert_takes_its_softmax_first() -> None:
+    one = LLAMA | {"experts": {"count": 8, "active": 1, "ffn": 32}}
+    assert "--moe-router-pre-softmax" in TOOLS["megatron"].text(_job(one, {"dp": 2}))
+    assert "--moe-router-pre-softmax" not in TOOLS["megatron"].text(_job(EXPERTS, {"dp": 2}))

@@ -29,9 +29,19 @@ SPEAKING_DEFAULTS = {
 CACHES = [f"kv_bytes_per_token_{kind}" for kind in ("full", "sliding", "latent")]
 
 
+def _text_table(config: dict[str, Any]) -> dict[str, Any]:
+    """The table of the part that text passes."""
+    return config.get("text_config", config)  # type: ignore[no-any-return]
+
+
+def _with_table(config: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+    """The file with another such table."""
+    return config | {"text_config": table} if "text_config" in config else table
+
+
 def _routed_share(config: dict[str, Any]) -> float:
     """Share of the routed parameters that a token passes, by the names of the program's keys."""
-    table = config | config.get("ffn_config", {})
+    table = config | config.get("ffn_config", {}) | config.get("text_config", {})
     if table["model_type"] == "switch_transformers":
         table = table | {"num_experts_per_tok": 1}  # by its paper
     chosen = (
@@ -55,10 +65,10 @@ def test_counts_are_those_of_the_real_modules(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("row", ROWS, ids=NAMES)
 def test_a_file_without_a_key_is_refused_or_gives_the_same_counts(row: dict[str, Any]) -> None:
     right, wrong = count_hub_model(row["config"], "config.json"), []
-    for key in set(row["config"]) - SPEAKING_DEFAULTS:
-        fewer = {name: value for name, value in row["config"].items() if name != key}
+    for key in set(_text_table(row["config"])) - SPEAKING_DEFAULTS:
+        fewer = {name: value for name, value in _text_table(row["config"]).items() if name != key}
         try:
-            if count_hub_model(fewer, "config.json") != right:
+            if count_hub_model(_with_table(row["config"], fewer), "config.json") != right:
                 wrong.append(key)
         except ConfigError:
             continue
@@ -67,8 +77,9 @@ def test_a_file_without_a_key_is_refused_or_gives_the_same_counts(row: dict[str,
 
 @pytest.mark.parametrize("row", ROWS, ids=NAMES)
 def test_an_unknown_key_is_refused(row: dict[str, Any]) -> None:
+    more = _text_table(row["config"]) | {"adapter_width": 7}
     with pytest.raises(ConfigError, match="adapter_width"):
-        count_hub_model(row["config"] | {"adapter_width": 7}, "config.json")
+        count_hub_model(_with_table(row["config"], more), "config.json")
 
 
 def test_a_class_of_one_side_alone_is_refused() -> None:

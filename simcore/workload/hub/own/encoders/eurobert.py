@@ -3,7 +3,7 @@
 from simcore.workload.hub.counts import ModelCounts, sum_up
 from simcore.workload.hub.family import Family
 from simcore.workload.hub.keys import Keys
-from simcore.workload.hub.parts import Part, Widths, attention, mlp
+from simcore.workload.hub.parts import Part, Widths, attention, has_bias, mlp
 
 FAMILY = Family(
     net="eurobert", qkv="attention_bias", out="attention_bias", mlp="mlp_bias",
@@ -18,4 +18,5 @@ def eurobert(keys: Keys, family: Family, tied: bool) -> ModelCounts:
     own = Widths.read(keys, family)
     count = attention(keys, family, own).parameters + mlp(keys, family, own).parameters
     rest = own.hidden + vocabulary * own.hidden * (not tied)
+    rest += vocabulary * has_bias(keys, family.mlp)
     return sum_up(vocabulary * own.hidden, rest, [Part(count + 2 * own.hidden)] * layers)
