@@ -1,14 +1,14 @@
 """A leader's state, copied for a follower: ports, switches, flows, packets and events."""
 
 from collections.abc import Callable, Iterator
-from itertools import groupby
+from itertools import groupby, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.packets import layout as f
 from simcore.kernels.packets.event_wheel import ENTRY_WORDS, SPAN_NS, double_heap
-from simcore.packets.fold.part import Book, Part
+from simcore.packets.fold.part import Book, Class, Part
 from simcore.packets.fold.resources import Resources
 from simcore.packets.image import Image
 
@@ -28,21 +28,21 @@ class Copy:
         image: Of the run, all events of whose present ns are over.
         book: Of its flows.
         resources: Of its network.
-        leader: Part that is simulated.
-        follower: Part that is not, and shall be.
+        alike: Class whose leader is simulated.
+        follower: Of it, which shall be too.
     """
 
     def __init__(
-        self, image: Image, book: Book, resources: Resources, leader: Part, follower: Part
+        self, image: Image, book: Book, resources: Resources, alike: Class, follower: Part
     ) -> None:
         self._image, self._book = image, book
         self._own = follower.own
-        ends = zip(leader.places, follower.places, strict=True)
+        ends = islice(zip(alike.leader.places, follower.places, strict=False), alike.agreed)
         is_port = resources.is_port
         pairs = [(is_port(one), resources.record(one), resources.record(two)) for one, two in ends]
         self._ports = {one: two for port, one, two in pairs if port}
         self._nodes = {one: two for port, one, two in pairs if not port}
-        self._touched = {resources.record(one) for one in leader.owned}
+        self._touched = {resources.record(one) for one in alike.leader.owned}
         self._flows: dict[int, int] = {}
         self._copies: dict[int, int] = {}  # of packets and events
 

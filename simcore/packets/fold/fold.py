@@ -13,6 +13,8 @@ from simcore.packets.image import Image
 
 _MOST_VAIN = 64
 """Times in a row that nothing was alike, after which nobody looks any more."""
+_MOST_ALONE = 8
+"""Times in a row that all flows under way met, after which nobody looks until they have ended."""
 
 Ended = tuple[int, int]
 """Number of a flow that has ended, and its record."""
@@ -70,7 +72,7 @@ class Fold:
         self._part_of_pair: dict[int, Part] = {}
         self._part: dict[int, Part] = {}
         self._classes: list[Class] = []
-        self._followers, self._is_stale = 0, False
+        self._followers, self._is_stale, self._alone = 0, False, 0
 
     def tell(self, number: int) -> None:
         """Take a flow in, which starts with all that are told before the next ``flush``."""
@@ -92,12 +94,15 @@ class Fold:
                 self._start(number)
         if not self._is_off:
             self._hand_on(parts)
+            self._alone = self._alone + 1 if len(self._classes) == 1 and not self._followers else 0
+            if self._alone == _MOST_ALONE:
+                self.unfold()
 
     def unfold(self) -> None:
         """Give every follower its own state; nothing is folded until the network is empty."""
         for alike in self._classes:
             for part in alike.followers:
-                self._copy(alike.leader, part)
+                self._copy(alike, part)
         self._resources.watch_none()
         self._forget()
         self._is_off = True
@@ -137,13 +142,13 @@ class Fold:
         arena = self._image.arena
         if arena[f.NEARS_DRAW] and self._followers:
             self.unfold()
+        arena[f.NEARS_DRAW] = 0  # in parts that stand for no others nobody need heed it
         if arena[f.LIVE] or arena[f.FLOWS_LEFT] or self._vain > _MOST_VAIN:
             return
         if self._is_off or self._is_stale or len(self._classes) > 1:
             self._vain = 0 if self._followers else self._vain + 1
             self.unfold()
             self._is_off = self._vain > _MOST_VAIN
-            arena[f.NEARS_DRAW] = 0
 
     def _assigned(self, told: Iterable[int]) -> list[Part]:
         """Parts of the flows, once those that they join are one."""
@@ -199,7 +204,7 @@ class Fold:
     def _split(self, alike: Class, members: list[Part]) -> None:
         """Let some followers be a class of their own."""
         first, others = members[0], members[1:]
-        self._copy(alike.leader, first)
+        self._copy(alike, first)
         records = self._book.records
         for part in others:
             part.own = {first.own[leading]: number for leading, number in part.own.items()}
@@ -207,7 +212,7 @@ class Fold:
                 records[number] = records[leading]
         first.own = {}
         alike.followers = [part for part in alike.followers if part not in members]
-        new = Class(first, others)
+        new = Class(first, others, alike.agreed)
         for part in members:
             part.alike = new
         self._classes.append(new)
@@ -215,8 +220,8 @@ class Fold:
         self._is_stale = True
         self._note_followers()
 
-    def _copy(self, leader: Part, follower: Part) -> None:
-        Copy(self._image, self._book, self._resources, leader, follower).write(self._give_room)
+    def _copy(self, alike: Class, follower: Part) -> None:
+        Copy(self._image, self._book, self._resources, alike, follower).write(self._give_room)
 
     def _note_followers(self) -> None:
         self._image.arena[f.STANDS_FOR_OTHERS] = self._followers > 0
@@ -292,3 +297,5 @@ class Fold:
                 self._image.arena[self._book.pairs[number] + f.PAIR_COUNT] += 1
         for part in parts:
             part.told, part.descriptions = [], []
+            if part.alike is not None:
+                part.alike.agreed = len(part.alike.leader.places)

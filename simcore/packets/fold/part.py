@@ -113,7 +113,9 @@ class Class:
     Attributes:
         leader: The one that is simulated.
         followers: Those that take its times.
+        agreed: How many of their places, the first ones, correspond: those of flows that started.
     """
 
     leader: Part
     followers: list[Part] = field(default_factory=list)
+    agreed: int = 0

@@ -40,6 +40,7 @@ class Ways:
         self._image, self._network = image, image.network
         self._place = image.network.index_of_host()
         self._kept: dict[int, Way] = {}
+        self._hashed_pairs: dict[int, tuple[int, int]] = {}
         self._is_told = bool(image.arena[f.WAYS_TOLD])
         self._by_packet = int(image.arena[f.ROUTING]) in CHOSEN_PACKET_BY_PACKET
 
@@ -50,11 +51,13 @@ class Ways:
             pair: Record of its hosts.
             source_port: Its number among the flows between them, as packets carry it.
         """
-        way = self._kept.get(pair)
-        if way is None:
-            way = self._told(pair) if self._is_told else self._found(pair, source_port)
-            if way.is_kept:
-                self._kept[pair] = way
+        if (way := self._kept.get(pair)) is not None:
+            return way
+        if (ends := self._hashed_pairs.get(pair)) is not None:
+            return self._hashed(ends, source_port)
+        way = self._told(pair) if self._is_told else self._found(pair, source_port)
+        if way.is_kept:
+            self._kept[pair] = way
         return way
 
     def _told(self, pair: int) -> Way:
@@ -82,12 +85,17 @@ class Ways:
             return Way(forth, back, forks + forks_back, is_kept=True)
         if max(forks + forks_back) == 1:
             return Way(forth, back, (), is_kept=True)
-        forth = self._hashed(ends[0], ends[1], source_port | DATA_PORT << 16)
-        back = self._hashed(ends[1], ends[0], DATA_PORT | source_port << 16)
+        self._hashed_pairs[pair] = ends[0], ends[1]
+        return self._hashed((ends[0], ends[1]), source_port)
+
+    def _hashed(self, ends: tuple[int, int], source_port: int) -> Way:
+        """The way that the hash chooses between two nodes."""
+        forth = self._one_way(*ends, source_port | DATA_PORT << 16)
+        back = self._one_way(*ends[::-1], DATA_PORT | source_port << 16)
         return Way(forth, back, (), is_kept=False)
 
-    def _hashed(self, source: int, target: int, ends: int) -> Ports:
-        """The way that the hash chooses, written where no record stands yet."""
+    def _one_way(self, source: int, target: int, ends: int) -> Ports:
+        """A way that is written where no record stands yet."""
         at = int(self._image.arena[f.NEXT_WORD])
         self._image.make_room(self._network.nodes)
         begin, end = write_path(self._image.arena, at, source, target, ends)
