@@ -42,6 +42,21 @@ class EndedFlow:
     finish_ns: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folded:
+    """Flows that took the times of those of an alike part of the network.
+
+    Attributes:
+        flows: How many.
+        told: Of so many.
+        parts: That one was simulated for at once, itself among them, at most.
+    """
+
+    flows: int
+    told: int
+    parts: int
+
+
 class LivePackets:
     """A network of packets, which takes flows as they come.
 
@@ -109,9 +124,10 @@ class LivePackets:
         return int(self._image.port_table[:, f.PORT_DROPS].sum())
 
     @property
-    def folded(self) -> tuple[int, int]:
-        """Flows that took the times of others, and the most parts that one stood for."""
-        return (0, 1) if self._fold is None else (self._fold.taken_over, self._fold.most)
+    def folded(self) -> Folded:
+        """Flows that took the times of others."""
+        taken, parts = (0, 1) if self._fold is None else (self._fold.taken_over, self._fold.most)
+        return Folded(flows=taken, told=len(self._book.records), parts=parts)
 
     def _unfold(self) -> None:
         """Give all parts their own state."""
