@@ -1,8 +1,9 @@
 """Alike parts of a network, of which one is simulated: why that changes no answer.
 
-A flow's packets, answers, pauses and credits touch the ports of its ways and, where switches share
-a buffer or count turns, their switches. Flows that touch nothing in common, directly or over others,
-are in different *parts*. An event of a part schedules events of that part alone, and the order of a
+A flow's packets, answers, pauses and credits touch the ports of its ways and their switches, which
+share a buffer and count turns. (With credits switches share nothing; parts then join and fall
+apart as patterns change, so that more is gained where all flows of a switch are taken as one part.)
+Flows that touch nothing in common, directly or over others, are in different *parts*. An event of a part schedules events of that part alone, and the order of a
 part's own events depends on nothing but their times and who scheduled them; so a part behaves as if
 it were alone, whatever else lies in the queue of events. Its behaviour follows from the state in
 which it began and from the flows that it was told since.

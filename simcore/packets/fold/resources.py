@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from simcore.kernels.packets import layout as f
 from simcore.kernels.packets.links import time_ns
-from simcore.packets.fold.ways import CHOSEN_PACKET_BY_PACKET, Way
+from simcore.packets.fold.ways import Way
 from simcore.packets.image import Image
 
 Ints = NDArray[np.int64]
@@ -39,9 +39,6 @@ class Resources:
         self._ports = image.network.owner.size
         self.count = self._ports + image.network.nodes
         self.owner: list[int] = image.network.owner.tolist()
-        arena = image.arena
-        by_packet = int(arena[f.ROUTING]) in CHOSEN_PACKET_BY_PACKET
-        self._switches_are_shared = not arena[f.CREDITS] or by_packet
         self._is_switch: list[int] = image.network.is_switch.tolist()
         self._near_port, self._near_node = _near(image)
         self._never = count()
@@ -66,7 +63,7 @@ class Resources:
         for port in (*way.forth, *way.back):
             for end in (port, port ^ 1):
                 found[end] = None
-                if self._switches_are_shared and self._is_switch[self.owner[end]]:
+                if self._is_switch[self.owner[end]]:
                     found[self.node(end)] = None
         return list(found)
 
