@@ -98,8 +98,7 @@ class Packet(ExternalNetwork):
                 settings.seed,
                 way=self._way if told else None,
                 ends_at_receiver=True,
-                steady=steady,
-                fold=settings.fold,
+                short_cut=steady or settings.fold,
             )
         except ConfigError as error:
             place = _KEYS.get(error.at, "network")

@@ -67,8 +67,8 @@ class LivePackets:
         way: Ports of the way from one host to another, where the topology leaves them to be told;
             hosts on a way pass packets on.
         ends_at_receiver: A flow ends when its last byte has come, rather than its last ACK.
-        steady: Leaps over time in which nothing changes; None: every packet is followed.
-        fold: Simulate one of several parts of the network that provably behave alike.
+        short_cut: True: one of several parts of the network that provably behave alike is
+            simulated; False: every packet is followed; or leaps over time in which nothing changes.
 
     Raises:
         ConfigError: The network cannot be run with these parameters.
@@ -81,8 +81,7 @@ class LivePackets:
         seed: int,
         way: Way | None = None,
         ends_at_receiver: bool = False,
-        steady: Steady | None = None,
-        fold: bool = True,
+        short_cut: Steady | bool = True,
     ) -> None:
         self._image = build_image(Case("", topology, _NO_FLOWS, parameters), seed)
         self._image.arena[f.ENDS_AT_RECEIVER] = ends_at_receiver
@@ -101,9 +100,10 @@ class LivePackets:
         self._spare = dict.fromkeys(self._ports, 0)
         # on the packets' own clock, which leaps leave behind
         self._due_ns, self._progress = -1, Progress()
-        self._steady, self._behind_ns = steady, 0
+        self._steady = short_cut if isinstance(short_cut, Steady) else None
+        self._behind_ns = 0
         self._fold: Fold | None = None
-        if fold and steady is None and can_fold(self._image):
+        if short_cut is True and can_fold(self._image):
             self._fold = Fold(self._image, self._book, self._start, self._give_room)
 
     @property

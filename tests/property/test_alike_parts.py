@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
@@ -34,9 +35,10 @@ class Machine:
 
 
 def rails(draw: random.Random) -> Machine:
-    """Hosts with a link to their server's switch and one to that of their rail, whose ways are told."""
+    """Hosts with a link to their server's switch and one to that of their rail; ways are told."""
     servers, rails = draw.choice([2, 3, 4]), draw.choice([2, 3, 4])
-    hosts, links, number = servers * rails, [], {}
+    hosts, number = servers * rails, dict[tuple[int, int], int]()
+    links: list[tuple[int, int, int, int]] = []
     speeds = [(draw.choice([25, 100, 400]), draw.choice([0, 1, 500])) for _ in range(2)]
     for host in range(hosts):
         for side, switch in enumerate((hosts + host % rails, hosts + rails + host // rails)):
@@ -170,6 +172,9 @@ class Collective:
         for place in range(len(self.members)):
             self.send(now_ns, place)
 
+    def send_at(self, place: int, now_ns: int) -> None:
+        self.send(now_ns, place)
+
     def send(self, now_ns: int, place: int) -> None:
         count = len(self.members)
         others = {
@@ -197,7 +202,7 @@ def told(seed: int, fold: bool) -> tuple[list[Any], int]:
     machine = draw.choice([rails, leaf_spine])(draw)
     run, at_receiver = parameters(draw, machine), draw.random() < 0.5
     network = LivePackets(
-        machine.topology, run, 1, machine.way, ends_at_receiver=at_receiver, fold=fold
+        machine.topology, run, 1, machine.way, ends_at_receiver=at_receiver, short_cut=fold
     )
     driver, now_ns = Driver(network, at_receiver), 0
     size = draw.choice([1, 3000, 20_000, 100_000])
@@ -217,18 +222,16 @@ def told(seed: int, fold: bool) -> tuple[list[Any], int]:
         else:  # members of all groups in turn
             for place in range(len(groups[0])):
                 for collective in phase:
-                    driver.plan(now_ns, lambda at, one=collective, i=place: one.send(at, i))
+                    driver.plan(now_ns, partial(collective.send_at, place))
         if draw.random() < 0.3:  # a message between any two
-            ends = tuple(draw.sample([host for row in machine.rows for host in row], 2))
-            driver.plan(
-                now_ns + draw.choice([0, 1000]),
-                lambda at, pair=ends: driver.begin(at, pair, size, lambda _: None),
-            )
+            two = draw.sample([host for row in machine.rows for host in row], 2)
+            pair = Collective(driver, two, size, 1, 0, "incast")
+            driver.plan(now_ns + draw.choice([0, 1000]), pair.start)
         now_ns += draw.choice([0, 5000, 10**7])
     driver.run()
     folded = network.folded.flows
-    state = network._image.port_table[:, COUNTED] if network.report() else None
-    return [driver.log, network.report(), network.waiting(), state.tolist()], folded
+    report, ports = network.report(), network._image.port_table
+    return [driver.log, report, network.waiting(), ports[:, COUNTED].tolist()], folded
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, 50))

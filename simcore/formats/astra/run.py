@@ -13,7 +13,13 @@ from simcore.formats.astra.groups_file import read_groups
 from simcore.formats.astra.memory_file import read_remote_memory
 from simcore.formats.astra.network_file import read_network
 from simcore.formats.astra.options import AstraFiles, read_command
-from simcore.formats.astra.packets import PACKET, is_front_end, make_network, packets_of, read_logical
+from simcore.formats.astra.packets import (
+    PACKET,
+    is_front_end,
+    make_network,
+    packets_of,
+    read_logical,
+)
 from simcore.formats.astra.system_file import AstraSystem, CommandOptions, read_system
 from simcore.formats.astra.traces.custom import check_custom, load_custom, runs_natively
 from simcore.formats.astra.traces.load import LoadedTraces, load_traces

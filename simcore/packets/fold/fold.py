@@ -32,9 +32,8 @@ def can_fold(image: Image) -> bool:
         return False
     owner, is_switch = image.network.owner, image.network.is_switch
     of_hosts = owner[is_switch[owner] == 0].tolist()
-    if routing != f.BY_HASH and len(set(of_hosts)) < len(of_hosts):
-        return False  # the port of such a host is chosen by a hash, the others packet by packet
-    return True
+    # the port of a host with several is chosen by a hash, those of switches packet by packet
+    return routing == f.BY_HASH or len(set(of_hosts)) == len(of_hosts)
 
 
 class Fold:

@@ -118,7 +118,9 @@ class Resources:
 def draws_marks(image: Image) -> bool:
     """True if some queue may be of a length at which a random number decides on a mark."""
     ports = image.port_table
-    return bool(image.arena[f.MARKS]) and bool((ports[:, f.PORT_KMIN] < ports[:, f.PORT_KMAX]).any())
+    return bool(image.arena[f.MARKS]) and bool(
+        (ports[:, f.PORT_KMIN] < ports[:, f.PORT_KMAX]).any()
+    )
 
 
 def _near(image: Image) -> tuple[list[int], list[int]]:

@@ -37,7 +37,7 @@ class Packets(ExternalNetwork):
         fold: bool,
     ) -> None:
         super().__init__(dimensions)
-        self._packets = LivePackets(topology, parameters, seed, fold=fold)
+        self._packets = LivePackets(topology, parameters, seed, short_cut=fold)
         self._message: dict[int, int] = {}
         self._ended: list[list[int]] = []
         npus = prod(one.npus for one in dimensions)
