@@ -22,7 +22,7 @@ _PORT_NAMES = (
 
 
 class Copy:
-    """What a follower's state will be.
+    """State that a follower is given.
 
     Args:
         image: Of the run, all events of whose present ns are over.

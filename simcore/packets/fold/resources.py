@@ -1,4 +1,4 @@
-"""What flows share: ports and switches, by number, and the state in which they are while idle."""
+"""Ports and switches that flows share, by number, and the state that they are in while idle."""
 
 from itertools import count
 from operator import itemgetter
