@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import fuzz_astra as astra
+import fuzz_packets as packets
 import fuzz_pytorch as pytorch
 from fuzz_damage import damaged_bytes, damaged_data, damaged_words, json_bytes, yaml_bytes
 
@@ -315,6 +316,12 @@ def _kinds() -> list[Kind]:
     return [
         of_yaml("study", STUDY, use_study, _without_warming),
         of_yaml("run", RUN, use_run),
+        Kind(
+            name="packets",
+            sound=json_bytes(packets.CASE),
+            damage=packets.damaged_case,
+            use=packets.use_case,
+        ),
         of_yaml("service", SERVICE, use_service),
         of_yaml("npu", {"version": 1, **_shipped("npus", "a100_80")}, part_of_run("platform.npu")),
         of_yaml("platform", platform, part_of_run("platform")),

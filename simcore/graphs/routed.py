@@ -118,6 +118,7 @@ class RoutedNetwork:
     def way(self, source: int, target: int) -> tuple[Ints, Any]:
         """Links from one NPU to another, and the part of a message that each carries.
 
+        They are in order where the message stays whole, also where a spread one has but one way.
         Messages come in patterns: with a pair, all pairs as far apart are worked out.
 
         Raises:
@@ -132,7 +133,18 @@ class RoutedNetwork:
             except ConfigError:  # of another pair, perhaps, which may never send
                 table, row = self.routes(np.array([source]), np.array([target])), 0
         own = slice(table.offsets[row], table.offsets[row + 1])
-        return table.links[own], table.parts[own]
+        links, parts = table.links[own], table.parts[own]
+        return (self._in_order(links, source) if (parts == 1.0).all() else links), parts
+
+    def _in_order(self, links: Ints, source: int) -> Ints:
+        """Links of one way, from a node on."""
+        begins = self.graph.link_from[links].tolist()
+        leading = dict(zip(begins, links.tolist(), strict=True))
+        ordered, node = list[int](), source
+        while node in leading:
+            ordered.append(leading.pop(node))
+            node = int(self.graph.link_to[ordered[-1]])
+        return np.array(ordered, np.int64)
 
     def _check_channels(self, there: int) -> None:
         if self.npus > MOST_CHECKED_NPUS:

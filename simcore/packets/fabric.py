@@ -110,6 +110,8 @@ class PacketNetwork(Schema):
         train: Packets of a flow that follow each other closely and are moved as one at most; 1:
             each by itself. More is faster and not exact; the result tells its error.
         steady: Leap over time in which every flow goes on as before, likewise.
+        fold: Simulate one of several parts of the network that provably behave alike, and let the
+            messages of the others take its times; changes no figure.
     """
 
     transport: Literal["roce", "infiniband", "tcp"] = "roce"
@@ -130,6 +132,7 @@ class PacketNetwork(Schema):
     seed: int = Field(default=1, ge=1, lt=1 << 32)
     train: int = Field(default=1, ge=1, le=64)
     steady: bool = False
+    fold: bool = True
 
     @property
     def is_exact(self) -> bool:

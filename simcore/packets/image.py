@@ -197,6 +197,7 @@ def _write_nodes(case: Case, image: Image, next_hops: int) -> None:
     # below 0 where the headrooms exceed the buffer: the reference's difference has no sign, and
     # such a switch never pauses
     nodes[:, f.NODE_BUFFER] = room
+    nodes[:, f.NODE_NEAR] = f.NEVER
     arena[f.WAYS_TOLD] = case.topology.ways_told
     nodes[network.hosts, f.NODE_ROOT] = np.arange(network.hosts.size) * network.nodes
 
@@ -263,6 +264,7 @@ def _write_ports(case: Case, image: Image, lists: int) -> None:
     ports[:, f.PORT_DELAY] = network.delay
     ports[:, f.PORT_NODE] = image.nodes + f.NODE_WORDS * network.owner
     ports[:, f.PORT_WAKE_NS] = -1
+    ports[:, f.PORT_NEAR] = f.NEVER
     ports[:, f.PORT_CREDIT] = _credits(case.parameters, network)
     of_switches = np.flatnonzero(network.is_switch[network.owner])
     if not of_switches.size:

@@ -12,6 +12,8 @@ from simcore.kernels.packets.run_loop import run_until
 from simcore.kernels.packets.ways import routes
 from simcore.packets.case import Case, Topology
 from simcore.packets.files.flows import Flows
+from simcore.packets.fold.fold import Fold, can_fold
+from simcore.packets.fold.part import Book
 from simcore.packets.image import build_image
 from simcore.packets.link_changes import LinkChanges
 from simcore.packets.network import refuse_windows_of_nothing, windows
@@ -40,6 +42,21 @@ class EndedFlow:
     finish_ns: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folded:
+    """Flows that took the times of those of an alike part of the network.
+
+    Attributes:
+        flows: How many.
+        told: Of so many.
+        parts: That one was simulated for at once, itself among them, at most.
+    """
+
+    flows: int
+    told: int
+    parts: int
+
+
 class LivePackets:
     """A network of packets, which takes flows as they come.
 
@@ -50,7 +67,8 @@ class LivePackets:
         way: Ports of the way from one host to another, where the topology leaves them to be told;
             hosts on a way pass packets on.
         ends_at_receiver: A flow ends when its last byte has come, rather than its last ACK.
-        steady: Leaps over time in which nothing changes; None: every packet is followed.
+        short_cut: True: one of several parts of the network that provably behave alike is
+            simulated; False: every packet is followed; or leaps over time in which nothing changes.
 
     Raises:
         ConfigError: The network cannot be run with these parameters.
@@ -63,7 +81,7 @@ class LivePackets:
         seed: int,
         way: Way | None = None,
         ends_at_receiver: bool = False,
-        steady: Steady | None = None,
+        short_cut: Steady | bool = True,
     ) -> None:
         self._image = build_image(Case("", topology, _NO_FLOWS, parameters), seed)
         self._image.arena[f.ENDS_AT_RECEIVER] = ends_at_receiver
@@ -73,17 +91,20 @@ class LivePackets:
         self._run, self._network = parameters, self._image.network
         self._place = self._network.index_of_host()
         self._pairs: dict[tuple[int, int], int] = {}
-        self._flows: list[int] = []
+        self._book = Book()
         owner = self._network.owner
         hosts = self._network.hosts if way is None else range(topology.nodes)
         self._ports = {int(host): np.flatnonzero(owner == host) for host in hosts}
         self._room = dict.fromkeys(self._ports, 0)
         self._open = dict.fromkeys(self._ports, 0)
         self._spare = dict.fromkeys(self._ports, 0)
-        self._source: list[int] = []
         # on the packets' own clock, which leaps leave behind
         self._due_ns, self._progress = -1, Progress()
-        self._steady, self._behind_ns = steady, 0
+        self._steady = short_cut if isinstance(short_cut, Steady) else None
+        self._behind_ns = 0
+        self._fold: Fold | None = None
+        if short_cut is True and can_fold(self._image):
+            self._fold = Fold(self._image, self._book, self._start, self._give_room)
 
     @property
     def hosts(self) -> NDArray[np.int64]:
@@ -93,16 +114,31 @@ class LivePackets:
     @property
     def pauses(self) -> int:
         """Frames that told a port to pause, as received."""
-        return int(self._image.arena[f.PAUSES])
+        self._unfold()
+        return int(self._image.port_table[:, f.PORT_PAUSES].sum())
 
     @property
     def drops(self) -> int:
         """Packets that switches had no room for."""
-        return int(self._image.arena[f.DROPS])
+        self._unfold()
+        return int(self._image.port_table[:, f.PORT_DROPS].sum())
+
+    @property
+    def folded(self) -> Folded:
+        """Flows that took the times of others."""
+        taken, parts = (0, 1) if self._fold is None else (self._fold.taken_over, self._fold.most)
+        return Folded(flows=taken, told=len(self._book.records), parts=parts)
+
+    def _unfold(self) -> None:
+        """Give all parts their own state."""
+        if self._fold is not None:
+            self._fold.flush()
+            self._fold.unfold()
 
     def report(self) -> Report:
         """Traffic, pauses, marks and queues so far."""
-        return report_of(self._image, self._flows, self._run.packet_payload_size)
+        self._unfold()
+        return report_of(self._image, self._book.records, self._run.packet_payload_size)
 
     @property
     def least_free_buffer_bytes(self) -> int:
@@ -129,10 +165,24 @@ class LivePackets:
 
     def begin(self, now_ns: int, source: int, target: int, size_bytes: int) -> int:
         """Start a flow at a time, no earlier than any event so far; its number, from 0 up."""
-        pair = self._pairs.get((source, target)) or self._new_pair(source, target)
-        self._make_list(source)
         now_ns -= self._behind_ns
-        number = len(self._flows)
+        if self._fold is not None and now_ns != self._due_ns:
+            self._fold.flush()
+        pair = self._pairs.get((source, target)) or self._new_pair(source, target)
+        self._open[source] += 1
+        self._due_ns = now_ns
+        number = self._book.add(pair, size_bytes)
+        if self._fold is None:
+            self._start(number)
+        else:
+            self._fold.tell(number)
+        return number
+
+    def _start(self, number: int) -> None:
+        """Start a flow that was told, now."""
+        pair, size_bytes = self._book.pairs[number], self._book.sizes[number]
+        now_ns = self._due_ns
+        self._make_list(self._host(pair, f.PAIR_SOURCE))
         while True:
             first = int(begin_flow(self._image.arena, pair, number, size_bytes, now_ns))
             if first > 0:
@@ -141,13 +191,13 @@ class LivePackets:
                 self._run_timers_before(now_ns)
             else:
                 self._image.grow(int(self._image.arena[f.NEEDED_WORDS]))
-        self._flows.append(first)
-        self._source.append(source)
-        self._open[source] += 1
-        self._due_ns = now_ns
+        self._book.records[number] = first
         if self._steady is not None:
             self._steady.begin(first, pair)
-        return number
+
+    def _host(self, pair: int, word: int) -> int:
+        """Source or target of a pair."""
+        return int(self._image.arena[self._image.arena[pair + word] + f.NODE_ID])
 
     def _run_timers_before(self, now_ns: int) -> None:
         """Run the timers that were passed over while there was no packet to move."""
@@ -165,22 +215,29 @@ class LivePackets:
         Returns:
             The flows that ended, in order.
         """
+        if self._fold is not None:
+            self._fold.flush()
         if self._steady is None:
             self._run_until(until_ns)
         else:
             self._leap_until(until_ns, self._steady)
-        arena, ended = self._image.arena, []
+        arena = self._image.arena
         self._due_ns = int(arena[f.NEXT_NS])
         flow, arena[f.ENDED_FIRST] = int(arena[f.ENDED_FIRST]), 0
+        ended: list[tuple[int, int]] = []
         while flow:
-            number = int(arena[flow + f.Q_NUMBER])
-            self._open[self._source[number]] -= 1
+            ended.append((int(arena[flow + f.Q_NUMBER]), flow))
+            flow = int(arena[flow + f.Q_ENDED_NEXT])
+        if self._fold is not None:
+            ended = self._fold.in_order(ended)
+        for number, flow in ended:
+            self._open[self._host(self._book.pairs[number], f.PAIR_SOURCE)] -= 1
             if self._steady is not None:
                 self._steady.end(flow)
-            finish_ns = int(arena[flow + self._ended_at]) + self._behind_ns
-            ended.append(EndedFlow(number, finish_ns))
-            flow = int(arena[flow + f.Q_ENDED_NEXT])
-        return ended
+        return [
+            EndedFlow(number, int(arena[flow + self._ended_at]) + self._behind_ns)
+            for number, flow in ended
+        ]
 
     def _leap_until(self, until_ns: int, steady: Steady) -> None:
         """Go on up to a time or the end of a flow, without what goes on unchanged."""
@@ -200,9 +257,10 @@ class LivePackets:
         while (status := int(run_until(image.arena, image.reals, until_ns))) != f.ENDED:
             if status == f.REROUTES:
                 arena = image.arena
-                self._changes.reroute(
-                    image, [x for x in self._flows if arena[x + f.Q_FINISH_NS] < 0]
-                )
+                records = self._book.records
+                self._changes.reroute(image, [x for x in records if arena[x + f.Q_FINISH_NS] < 0])
+            elif status == f.UNFOLDS and self._fold is not None:
+                self._fold.unfold()
             elif status == f.FULL:
                 self._image.grow(int(image.arena[f.NEEDED_WORDS]))
             elif not self._progress.is_made(image, self._acked()):
@@ -211,7 +269,7 @@ class LivePackets:
 
     def _acked(self) -> int:
         """Bytes of all flows that have been acknowledged."""
-        return int(self._image.arena[np.array(self._flows, np.int64) + f.Q_ACKED].sum())
+        return int(self._image.arena[np.array(self._book.records, np.int64) + f.Q_ACKED].sum())
 
     def _new_pair(self, source: int, target: int) -> int:
         """Record of what all flows between two hosts have in common."""
@@ -260,9 +318,13 @@ class LivePackets:
         self._spare[host] -= 1
         if self._spare[host] >= 0:
             return
+        self._give_room(host, 0)
+
+    def _give_room(self, host: int, listed: int) -> None:
+        """Give each port of a host room in its list for so many flows at least, and those told."""
         ports = self._image.port_table
-        listed = int(ports[self._ports[host], f.PORT_QP_COUNT].max())
-        need = listed + self._open[host] + 1
+        listed = max(listed, int(ports[self._ports[host], f.PORT_QP_COUNT].max()))
+        need = listed + self._open[host]
         if 2 * need > self._room[host]:
             self._room[host] = 2 * need + 8
             for port in self._ports[host].tolist():
@@ -275,8 +337,9 @@ class LivePackets:
 
     def waiting(self) -> list[str]:
         """One sentence for each flow that has begun and not ended."""
+        self._unfold()
         arena, sentences = self._image.arena, []
-        for number, first in enumerate(self._flows):
+        for number, first in enumerate(self._book.records):
             if arena[first + f.Q_FINISH_NS] >= 0:
                 continue
             source, target, _, size, *_ = self.row(number)
@@ -290,11 +353,8 @@ class LivePackets:
 
     def row(self, number: int) -> list[int]:
         """Source, target, port at the source, bytes, start and time in ns of a flow that ended."""
-        first, arena = self._flows[number], self._image.arena
+        book, arena = self._book, self._image.arena
+        first, pair = book.records[number], book.pairs[number]
         start, finish = int(arena[first + f.Q_START_NS]), int(arena[first + f.Q_FINISH_NS])
-        ends = [
-            (int(arena[first + word]) - self._image.nodes) // f.NODE_WORDS
-            for word in (f.Q_SOURCE, f.Q_TARGET)
-        ]
-        size = int(arena[first + f.Q_SIZE])
-        return [*ends, int(arena[first + f.Q_SPORT]), size, start, finish - start]
+        ends = [self._host(pair, word) for word in (f.PAIR_SOURCE, f.PAIR_TARGET)]
+        return [*ends, book.ports[number], book.sizes[number], start, finish - start]

@@ -22,6 +22,7 @@ from simcore.network import NetworkDimension, Packet
 from simcore.network.lines import lines_of
 from simcore.packets.controls import CONTROLS
 from simcore.packets.fabric import ControlName, PacketNetwork
+from simcore.simulation import simulate_run
 from simcore.terms import CollectiveKind
 
 ROCE, INFINIBAND = 82, 26
@@ -217,3 +218,30 @@ def test_a_run_file_tells_the_network_of_its_packets() -> None:
     parameters = run.network.parameters([400 * 10**9])
     assert parameters.link_control == "credits"
     assert (parameters.credit_bytes, parameters.header_bytes) == (64 << 10, 26)
+
+
+def test_rails_are_simulated_once_and_the_result_says_so() -> None:
+    rails = {"servers": 4, "npus_per_server": 4, "servers_per_pod": 4, "nvswitches": 1, "spines": 1}
+    model = {"name": "small", "kind": "gpt", "layers": 1, "hidden": 256, "heads": 4, "ffn": 1024}
+    told = {
+        "workload": {"model": {**model, "vocabulary": 0}, "sequence": 128, "global_batch": 4},
+        "platform": {
+            "npu": "a100_80",
+            "network": {
+                "family": "rails", "params": rails, "bandwidth": "25 GB/s", "latency": "500 ns",
+                "cables": {"npu-nvswitch": {"bandwidth": "300 GB/s", "latency": "350 ns"}},
+            },
+        },
+        "plan": {"tp": 4, "dp": 4},
+        "backend": "packet",
+    }  # fmt: skip
+    plain, folded = (
+        simulate_run(load_run({**told, "network": {"fold": fold}})) for fold in (False, True)
+    )
+    # rails alone: a link of NVLink may deliver several packets in a ns, so that marks may be drawn
+    figures = dict(folded.traffic)
+    assert figures.pop("messages_folded") >= 3 * 4 * 2
+    assert "one for up to 4" in folded.notes[0]
+    assert folded.iteration_time_s == plain.iteration_time_s
+    assert figures == plain.traffic
+    assert folded.notes[1:] == plain.notes

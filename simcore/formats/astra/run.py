@@ -13,13 +13,19 @@ from simcore.formats.astra.groups_file import read_groups
 from simcore.formats.astra.memory_file import read_remote_memory
 from simcore.formats.astra.network_file import read_network
 from simcore.formats.astra.options import AstraFiles, read_command
-from simcore.formats.astra.packets import is_front_end, make_network, packets_of, read_logical
+from simcore.formats.astra.packets import (
+    PACKET,
+    is_front_end,
+    make_network,
+    packets_of,
+    read_logical,
+)
 from simcore.formats.astra.system_file import AstraSystem, CommandOptions, read_system
 from simcore.formats.astra.traces.custom import check_custom, load_custom, runs_natively
 from simcore.formats.astra.traces.load import LoadedTraces, load_traces
 from simcore.formats.astra.traces.node_table import Machine
 from simcore.formats.astra.traces.speeds import with_speeds
-from simcore.network import BACKENDS, ExternalNetwork, NetworkDimension
+from simcore.network import BACKENDS, ExternalNetwork, NetworkDimension, Packet
 
 _KEYS = {
     "chunks": "preferred-dataset-splits",
@@ -98,7 +104,7 @@ def load_run(
         remote_memory=memory,
         custom=custom,
         record_nodes=command.whole_log or system.record_trace or system.memory_trace is not None,
-        network=_make_network(files, backend, dimensions, seed),
+        network=_make_network(files, backend, dimensions, seed, command.folding),
     )
     return AstraRun(
         files=files,
@@ -124,12 +130,22 @@ def _read_dimensions(
 
 
 def _make_network(
-    files: AstraFiles, backend: str, dimensions: tuple[NetworkDimension, ...], seed: int
+    files: AstraFiles,
+    backend: str,
+    dimensions: tuple[NetworkDimension, ...],
+    seed: int,
+    folding: bool,
 ) -> ExternalNetwork | None:
-    """The network of a run that has files of its own for it."""
+    """The network of a run that has files or options of its own for it."""
     if backend == garnet.GARNET:
         return garnet.make_network(files.network, dimensions)
-    return make_network(files, dimensions, seed) if is_front_end(files, backend) else None
+    if is_front_end(files, backend):
+        return make_network(files, dimensions, seed, folding)
+    if backend == PACKET and not folding:
+        from simcore.packets.fabric import PacketNetwork
+
+        return Packet(dimensions, PacketNetwork(fold=False))
+    return None
 
 
 def _load_traces(

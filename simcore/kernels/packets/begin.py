@@ -54,8 +54,16 @@ def begin_flow(arena: Ints, pair: int, number: int, size_bytes: int, now_ns: int
     arena[qp + f.Q_BACK] = qp + f.Q_WORDS + links
     arena[qp + f.Q_PAIR] = pair
     arena[f.FLOWS_LEFT] += 1
+    arena[f.CAUSE] = arena[f.GROUP] << f.GROUP_SHIFT | (number << f.ROOT_SHIFT) & f.ROOT_MASK
     call_flow(arena, qp, now_ns)
     return qp
+
+
+@kernel
+def begin_group(arena: Ints) -> None:
+    """Let the flows that begin next be a group: they are told at once."""
+    arena[f.GROUP] = (arena[f.GROUP] + 1) & f.GROUP_MASK
+    arena[f.GROUP_CAUSE] = -1
 
 
 @kernel

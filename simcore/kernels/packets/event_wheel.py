@@ -3,6 +3,12 @@
 Those of the next ``SPAN_NS`` ns lie in a wheel: one first-in first-out list per ns, and a bit that
 says whether it holds anything. Later ones lie in a heap, and move to the wheel as soon as it
 reaches them, before anything else can be put behind them: so both keep the order.
+
+Events of one time are of one group if the events that caused them were of one group, back to
+starts of flows that were told at once. An event is carried out before another of its time if its
+cause was carried out before; so the events of a group follow each other, those that go back to the
+flow that was started first before others. That orders events of parts of the network of which
+only one is simulated (``packets.fold``) as if all were.
 """
 
 import numpy as np
@@ -27,6 +33,7 @@ for _bit in range(64):
 @kernel
 def schedule(arena: Ints, time_ns: int, event: int) -> None:
     """Add an event that begins with the words of an event, at the present or later."""
+    arena[event + f.E_KIND] = (arena[event + f.E_KIND] & f.KIND_MASK) | arena[f.CAUSE]
     if time_ns - arena[f.NOW_NS] < SPAN_NS:
         _append(arena, time_ns & _MASK, event)
     else:
@@ -60,6 +67,17 @@ def next_event(arena: Ints) -> int:
     if follower == 0:
         arena[arena[f.WHEEL_BITS] + (slot >> 6)] &= ~(np.int64(1) << np.int64(slot & 63))
     return event
+
+
+@kernel
+def enter_group(arena: Ints, event: int) -> None:
+    """Let what is scheduled next be caused by *event*, the one that is carried out now."""
+    word = arena[event + f.E_KIND]
+    cause = word >> f.GROUP_SHIFT
+    if cause != arena[f.GROUP_CAUSE] or arena[f.NOW_NS] != arena[f.GROUP_NS]:
+        arena[f.GROUP_CAUSE], arena[f.GROUP_NS] = cause, arena[f.NOW_NS]
+        arena[f.GROUP] = (arena[f.GROUP] + 1) & f.GROUP_MASK
+    arena[f.CAUSE] = arena[f.GROUP] << f.GROUP_SHIFT | word & f.ROOT_MASK
 
 
 @kernel

@@ -83,7 +83,12 @@ HOSTS, HOST_COUNT = 66, 67  # their nodes
 LINKS_FAIL = 68  # some link fails at some time
 LANES = 69  # virtual lanes of links with credits
 LANE_WEIGHTS = 70  # packets that each may send in a row
-PARAMETERS = 72  # of the congestion control
+CAUSE = 71  # what is scheduled now is told apart by; see ``E_KIND``
+GROUP = 72  # of events with one past, by number; see ``event_wheel``
+GROUP_CAUSE, GROUP_NS = 73, 74  # group that caused the present one, and its time
+STANDS_FOR_OTHERS = 75  # some part of the network is simulated for others that are alike
+NEARS_DRAW = 76  # of such a part: a queue has become so long that a mark may soon be drawn
+PARAMETERS = 80  # of the congestion control
 PARAMETER_WORDS = 24
 FIRST_RECORD = PARAMETERS + PARAMETER_WORDS
 
@@ -93,8 +98,12 @@ FIRST_RECORD = PARAMETERS + PARAMETER_WORDS
 # switch of a host drawn at random: always, or where the queues are shorter (UGAL).
 BY_HASH, IN_TURN, SHORTEST_QUEUE, BY_FLOWLET, BY_DETOUR, BY_QUEUED_DETOUR = _constants(0, 6)
 
-# Anything that is scheduled starts with these words.
+# Anything that is scheduled starts with these words. The word of its kind holds, above the kind,
+# the number of the flow whose start it goes back to, and the group of the event that caused it.
 E_NEXT, E_KIND, E_A, E_B = 0, 1, 2, 3
+KIND_MASK, ROOT_SHIFT, GROUP_SHIFT = 31, 5, 33
+ROOT_MASK = (1 << GROUP_SHIFT) - 1 - KIND_MASK
+GROUP_MASK = (1 << (63 - GROUP_SHIFT)) - 1
 EVENT_WORDS = 4
 ARRIVAL, PORT_FREE, WAKE, FLOW_CALLED, FLOW_CREATED, FLOW_STARTED, SAMPLE = _constants(0, 7)
 CREDIT, RETRY, LINK_CHANGE, REROUTE, TIMER = _constants(7, 12)
@@ -148,7 +157,8 @@ PORT_CREDIT = 36  # blocks of the peer's buffer that are free for it, where link
 PORT_DOWN = 37  # its link carries nothing: what it is given is lost
 PORT_LANES = 38  # table of its lanes, where there are several
 PORT_LANE, PORT_LANE_LEFT = 39, 40  # served last, and packets that it may send on
-PORT_WORDS = 41
+PORT_NEAR = 41  # bytes of its queue above which NEARS_DRAW is noted
+PORT_WORDS = 42
 
 # A virtual lane of a port: packets that wait, and blocks that are free for it at the peer.
 LANE_FIRST, LANE_LAST, LANE_CREDIT = 0, 1, 2
@@ -160,7 +170,8 @@ NODE_BUFFER = 2  # less headrooms and reserves
 NODE_SHARED = 3  # bytes in the shared part
 NODE_ROOT = 4  # of a host, where its row of next hops begins
 NODE_TURN = 5  # counts packets that its ports took in turn
-NODE_WORDS = 6
+NODE_NEAR = 6  # bytes in the shared part above which NEARS_DRAW is noted
+NODE_WORDS = 7
 
 # A queue pair: one flow, and the event that starts it.
 Q_PORT = 2
@@ -201,6 +212,7 @@ Q_ANSWERED_END = 69  # packet after the last of them
 Q_RECOVERS_TO = 70  # packet that ends the recovery from a loss
 Q_RESEND = 71  # packet from which on those lost are looked for
 Q_LANE = 72
+Q_ENDED_CAUSE = 73  # cause of what the event that ended it schedules
 Q_WORDS = 80  # whole lines of a cache
 
 # What the flows between two hosts have in common, where they come as the run goes.
@@ -217,10 +229,11 @@ T_NS, T_NODE, T_TYPE, T_FLOW, T_SEQ, T_BYTES, T_MARK, T_RATE = 0, 1, 2, 3, 4, 5,
 TRACE_WORDS = 8
 
 # Why the kernel stops.
-ENDED, STUCK, FULL, TRACE_FULL, PAUSED, SAMPLED, REROUTES = 0, 1, 2, 3, 4, 5, 6
+ENDED, STUCK, FULL, TRACE_FULL, PAUSED, SAMPLED, REROUTES, UNFOLDS = 0, 1, 2, 3, 4, 5, 6, 7
 STRETCH = 1 << 24  # events after which the kernel comes back for a moment
 
 NO_WINDOW = 1 << 62  # bytes, in place of none
+NEVER = 1 << 62  # bytes, of a queue that need not be watched
 RESERVE_BYTES = 4096
 RESUME_BYTES = 3072
 PFC_BYTES = 31

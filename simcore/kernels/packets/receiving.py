@@ -131,7 +131,7 @@ def _tell_mark(arena: Ints, qp: int) -> bool:
 @kernel
 def list_ended(arena: Ints, qp: int) -> None:
     """Append a flow to the list of those that have ended and nobody has asked about."""
-    arena[qp + f.Q_ENDED_NEXT] = 0
+    arena[qp + f.Q_ENDED_NEXT], arena[qp + f.Q_ENDED_CAUSE] = 0, arena[f.CAUSE]
     if arena[f.ENDED_FIRST] == 0:
         arena[f.ENDED_FIRST] = qp
     else:

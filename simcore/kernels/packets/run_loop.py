@@ -8,6 +8,7 @@ from simcore.kernels.packets.event_wheel import (
     ENTRY_WORDS,
     SPAN_NS,
     double_heap,
+    enter_group,
     has_more_now,
     next_event,
     next_time_ns,
@@ -75,7 +76,7 @@ def run_packets(arena: Ints, reals: Floats, trace: Ints) -> int:
             return f.STUCK
         event = next_event(arena)
         arena[f.EVENTS] += 1
-        kind = arena[event + f.E_KIND]
+        kind = arena[event + f.E_KIND] & f.KIND_MASK
         if kind == f.SAMPLE:
             arena[f.EVENTS] -= 1
             release_event(arena, event)
@@ -89,7 +90,7 @@ def run_packets(arena: Ints, reals: Floats, trace: Ints) -> int:
 
 @kernel
 def run_until(arena: Ints, reals: Floats, until_ns: int) -> int:
-    """Handle all events up to and including a time; ENDED then, FULL, PAUSED or REROUTES before.
+    """Handle events up to and including a time; ENDED then, or why it stopped before.
 
     It has ENDED as well after the events of the first ns in which flows end, which are listed from
     ``ENDED_FIRST`` on, and where nothing to come can move a packet. ``NEXT_NS`` then holds the time
@@ -105,6 +106,8 @@ def run_until(arena: Ints, reals: Floats, until_ns: int) -> int:
         if not has_more_now(arena):
             if arena[f.ENDED_FIRST] != 0:
                 break
+            if arena[f.NEARS_DRAW] & arena[f.STANDS_FOR_OTHERS] != 0:
+                return f.UNFOLDS
             next_ns = next_time_ns(arena)
             if next_ns < 0 or next_ns > until_ns:
                 break
@@ -114,10 +117,12 @@ def run_until(arena: Ints, reals: Floats, until_ns: int) -> int:
             return f.FULL
         event = next_event(arena)
         arena[f.EVENTS] += 1
-        if arena[event + f.E_KIND] == f.REROUTE:
+        kind = arena[event + f.E_KIND] & f.KIND_MASK
+        if kind == f.REROUTE:
             release_event(arena, event)
             return f.REROUTES
-        _carry_out(arena, reals, arena, arena[event + f.E_KIND], event)
+        enter_group(arena, event)
+        _carry_out(arena, reals, arena, kind, event)
     arena[f.NEXT_NS] = next_time_ns(arena) if arena[f.LIVE] > 0 else -1
     return f.ENDED
 
@@ -283,11 +288,11 @@ def count_flying(arena: Ints, ports: int, count: int) -> int:
     for slot in range(SPAN_NS):
         event = arena[arena[f.WHEEL] + 2 * slot]
         while event != 0:
-            flying += arena[event + f.E_KIND] == f.ARRIVAL
+            flying += arena[event + f.E_KIND] & f.KIND_MASK == f.ARRIVAL
             event = arena[event + f.E_NEXT]
     for entry in range(arena[f.HEAP_SIZE]):
         event = arena[arena[f.HEAP] + ENTRY_WORDS * entry + 2]
-        flying += arena[event + f.E_KIND] == f.ARRIVAL
+        flying += arena[event + f.E_KIND] & f.KIND_MASK == f.ARRIVAL
     for number in range(count):
         port = ports + number * f.PORT_WORDS
         flying += _waiting(arena, port + f.PORT_CONTROL_FIRST)

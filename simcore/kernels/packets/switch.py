@@ -74,6 +74,8 @@ def _queue(arena: Ints, reals: Floats, out: int, packet: int, size: int) -> None
     arena[out + f.PORT_QUEUED] += size
     if egress > arena[out + f.PORT_MOST]:
         arena[out + f.PORT_MOST] = egress
+        if egress > arena[out + f.PORT_NEAR]:
+            arena[f.NEARS_DRAW] = 1
     put(arena, queue_of(arena, out, arena[packet + f.P_QP]), packet)
     if arena[out + f.PORT_BUSY] == 0:
         send_from_switch(arena, reals, out)
@@ -103,6 +105,8 @@ def _admit(arena: Ints, port: int, size: int, threshold: int) -> None:
     if ingress > f.RESERVE_BYTES:
         node = arena[port + f.PORT_NODE]
         arena[node + f.NODE_SHARED] += min(size, ingress - f.RESERVE_BYTES)
+        if arena[node + f.NODE_SHARED] > arena[node + f.NODE_NEAR]:
+            arena[f.NEARS_DRAW] = 1
 
 
 @kernel

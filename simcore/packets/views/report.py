@@ -61,16 +61,17 @@ def report_of(image: Image, flows: Sequence[int], payload: int) -> Report:
         flows: Records of the flows.
         payload: Of a full packet, in bytes.
     """
-    arena, records = image.arena, np.array(flows, np.int64)
+    arena, records, ports = image.arena, np.array(flows, np.int64), image.port_table
     columns = {word: arena[records + word] for word in (f.Q_TAKEN, f.Q_MARKED, f.Q_SENT, f.Q_NEXT)}
     needed = -(-columns[f.Q_NEXT] // payload)
     at, most = _largest_queue(image)
-    core, into = _flows_at_once(image, records)
+    # flows that took the times of others have the records of these, as the links of alike parts
+    core, into = _flows_at_once(image, np.unique(records))
     return Report(
         packets=int(columns[f.Q_TAKEN].sum()),
         marked=int(columns[f.Q_MARKED].sum()),
-        pauses=int(arena[f.PAUSES]),
-        drops=int(arena[f.DROPS]),
+        pauses=int(ports[:, f.PORT_PAUSES].sum()),
+        drops=int(ports[:, f.PORT_DROPS].sum()),
         resent=int(np.maximum(columns[f.Q_SENT] - needed, 0).sum()),
         queue_bytes=most,
         queue_at=at,

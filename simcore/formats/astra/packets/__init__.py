@@ -33,7 +33,7 @@ def read_logical(files: AstraFiles) -> tuple[NetworkDimension, ...]:
 
 
 def make_network(
-    files: AstraFiles, dimensions: Sequence[NetworkDimension], seed: int
+    files: AstraFiles, dimensions: Sequence[NetworkDimension], seed: int, fold: bool
 ) -> ExternalNetwork:
     """The network of a run.
 
@@ -41,6 +41,7 @@ def make_network(
         files: Of the run.
         dimensions: Logical ones.
         seed: Of the random numbers.
+        fold: Simulate alike parts of it once.
 
     Raises:
         ConfigError: A file is missing or breaks a rule.
@@ -59,7 +60,7 @@ def make_network(
     parameters = read_parameters(settings)
     try:
         network = read_topology(topology, files.next_hops, parameters)
-        return Packets(dimensions, network, parameters, seed)
+        return Packets(dimensions, network, parameters, seed, fold)
     except ConfigError as error:
         if error.at.startswith(str(topology)):
             raise

@@ -18,6 +18,7 @@ class Packets(ExternalNetwork):
         topology: Hosts, switches, links.
         parameters: Of the packet simulation.
         seed: Of its random numbers.
+        fold: Simulate alike parts of it once.
 
     Raises:
         ConfigError: There are fewer hosts than NPUs, or two of them cannot reach each other.
@@ -33,9 +34,10 @@ class Packets(ExternalNetwork):
         topology: Topology,
         parameters: Parameters,
         seed: int,
+        fold: bool,
     ) -> None:
         super().__init__(dimensions)
-        self._packets = LivePackets(topology, parameters, seed)
+        self._packets = LivePackets(topology, parameters, seed, short_cut=fold)
         self._message: dict[int, int] = {}
         self._ended: list[list[int]] = []
         npus = prod(one.npus for one in dimensions)
@@ -49,11 +51,12 @@ class Packets(ExternalNetwork):
                 raise ConfigError("physical topology", rule, got=f"no path from 0 to {host}")
 
     def told(self) -> dict[str, object]:
-        """Flows, pauses and drops of a run, after it, as its results hold them."""
+        """Flows, pauses and drops of a run, after it, and how many flows were not simulated."""
         return {
             "flows": self._ended,
             "pfc_pauses": self._packets.pauses,
             "drops": self._packets.drops,
+            "flows_folded": self._packets.folded.flows,
         }
 
     def waiting(self) -> list[str]:

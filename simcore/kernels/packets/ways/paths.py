@@ -7,16 +7,16 @@ from simcore.kernels.packets.randoms import first_of_next_stream
 
 # Seed of the hash by which a host with several ports chooses one; the network simulator's default.
 _HOST_SEED = 0x8BADF00D
-_DATA_PORT = 100  # where data goes to, and ACKs come from
+DATA_PORT = 100  # where data goes to, and ACKs come from
 _DRAWS = 4  # of a host to pass by, until its switch is another than those of the flow's ends
-_FIRST_PORT = 10_000  # from which the first flow between two hosts comes
+FIRST_PORT = 10_000  # from which the first flow between two hosts comes
 
 
 @kernel
 def choose_paths(arena: Ints, qp: int) -> None:
     """Write the paths of a flow that starts and of its ACKs, and the ports that it sends from."""
     pair = arena[qp + f.Q_PAIR]
-    source_port = (_FIRST_PORT + arena[pair]) & 0xFFFF
+    source_port = (FIRST_PORT + arena[pair]) & 0xFFFF
     arena[pair] += 1
     arena[qp + f.Q_SPORT] = source_port
     target = arena[arena[qp + f.Q_TARGET] + f.NODE_ID]
@@ -30,13 +30,13 @@ def choose_paths(arena: Ints, qp: int) -> None:
 @kernel
 def _choose(arena: Ints, qp: int, source_port: int) -> None:
     source, target = arena[qp + f.Q_SOURCE], arena[qp + f.Q_TARGET]
-    forth = source_port | _DATA_PORT << 16
-    back = _DATA_PORT | source_port << 16
-    begin, end = _write_path(arena, arena[qp + f.Q_FORTH], source, target, forth)
+    forth = source_port | DATA_PORT << 16
+    back = DATA_PORT | source_port << 16
+    begin, end = write_path(arena, arena[qp + f.Q_FORTH], source, target, forth)
     if arena[f.ROUTING] >= f.BY_DETOUR:
         begin, end = _take_detour(arena, qp, begin, end, forth)
     arena[qp + f.Q_PORT], arena[qp + f.Q_LINKS] = begin, end - arena[qp + f.Q_FORTH] + 1
-    arena[qp + f.Q_RECEIVER], _ = _write_path(arena, arena[qp + f.Q_BACK], target, source, back)
+    arena[qp + f.Q_RECEIVER], _ = write_path(arena, arena[qp + f.Q_BACK], target, source, back)
     arena[qp + f.Q_LINE_RATE] = arena[begin + f.PORT_RATE]
 
 
@@ -147,7 +147,7 @@ def _chosen_port(arena: Ints, node: int, packet: int) -> int:
 
 
 @kernel
-def _write_path(arena: Ints, at: int, source: int, target: int, ends: int) -> tuple[int, int]:
+def write_path(arena: Ints, at: int, source: int, target: int, ends: int) -> tuple[int, int]:
     """Write the switches' ports on the way between two nodes.
 
     Returns:
@@ -178,7 +178,7 @@ def _take_detour(arena: Ints, qp: int, begin: int, end: int, ends: int) -> tuple
 
     Valiant, "A scheme for fast parallel communication", SIAM Journal on Computing 11(2), 1982; by
     queues: UGAL, Singh, "Load-balanced routing in interconnection networks", Stanford 2005: the
-    queue that a way begins with, times its links. As ``_write_path``.
+    queue that a way begins with, times its links. As ``write_path``.
     """
     at, source, target = arena[qp + f.Q_FORTH], arena[qp + f.Q_SOURCE], arena[qp + f.Q_TARGET]
     room = at + 2 * (arena[qp + f.Q_BACK] - at)  # behind the ways of data and of ACKs
@@ -189,14 +189,14 @@ def _take_detour(arena: Ints, qp: int, begin: int, end: int, ends: int) -> tuple
         middle = arena[arena[f.HOSTS] + drawn]
         if middle in (source, target):
             continue
-        detour, last = _write_path(arena, room, source, middle, ends)
+        detour, last = write_path(arena, room, source, middle, ends)
         last -= 1  # not on to the host: its switch is what is passed
         beyond = arena[arena[last] + f.PORT_NODE]
         if beyond not in (own, others):
             break
     if beyond in (own, others):
         return begin, end
-    _, last = _write_path(arena, last, beyond, target, ends)
+    _, last = write_path(arena, last, beyond, target, ends)
     if arena[f.ROUTING] == f.BY_QUEUED_DETOUR:
         straight = arena[arena[at] + f.PORT_EGRESS] * (end - at + 1)
         around = arena[arena[room] + f.PORT_EGRESS] * (last - room + 1)
