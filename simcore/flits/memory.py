@@ -4,7 +4,9 @@ import numpy as np
 
 from simcore.flits.case import Case
 from simcore.kernels.flits import network as of
+from simcore.kernels.flits.allocation import OUTPUT_FIRST
 from simcore.kernels.flits.network import Ints
+from simcore.kernels.flits.passing import STAGES
 from simcore.kernels.flits.routes.rule import LOOKING, TOLD
 
 _SEED = 0x9E3779B97F4A7C15
@@ -60,7 +62,7 @@ class Memory:
             of.WHEEL_WIDTH: self._shapes[of.AT_WHEEL][1],
             of.BACK_WIDTH: self._shapes[of.AT_BACK][1],
             of.CROSSING_ROWS: self._shapes[of.AT_CROSSING][1], of.WIDTH: _width(case),
-            of.MAY_SLEEP: _may_sleep(case), of.SWITCH_INPUTS: inputs, of.SWITCH_OUTPUTS: outputs,
+            of.MAY_PASS: _may_pass(case), of.SWITCH_INPUTS: inputs, of.SWITCH_OUTPUTS: outputs,
             of.ONE_STAGE: how.turns > 0, of.TURNS_SIZE: how.turns, of.LIVE: is_live,
             of.SLOW_LINKS: bool((case.links.slowness != of.CYCLE).any()),
             of.ENDED: of.NONE, of.FREE_ROWS: self._shapes[of.AT_PACKET][0],
@@ -78,12 +80,11 @@ class Memory:
         links, depth = case.links, case.how.depth
         link = self.table(of.AT_LINK)
         columns = links.router, links.port, links.latency
-        back = links.from_router, links.from_port, links.from_latency
         for at, table in zip((of.TO, of.TO_CHANNEL, of.TO_CYCLES), columns, strict=True):
             link[..., at] = table
-        for at, table in zip((of.FROM, of.FROM_CHANNEL, of.FROM_CYCLES), back, strict=True):
-            link[..., at] = table
-        link[..., [of.TO_CHANNEL, of.FROM_CHANNEL]] *= case.how.channels
+        link[..., of.TO_CHANNEL] *= case.how.channels
+        link[..., of.FROM_ROW] = self._credited(links, case.how.channels)
+        link[..., of.FROM_CYCLES] = links.from_latency
         link[..., of.SLOWNESS], link[..., of.TURN] = links.slowness, links.turn
         self.table(of.AT_DOOR)[:, : of.DOOR_BUSY] = _doors(case)
         if case.rule.kind != TOLD:  # those that are told come with their messages
@@ -113,6 +114,13 @@ class Memory:
         if case.batch:
             self.table(of.AT_SENDING)[:] = np.arange(case.nodes)
             self.words[of.SENDING] = case.nodes
+
+    def _credited(self, links: of.Links, channels: int) -> Ints:
+        """(R, P) places where the output channels begin that the credits of an input go back to."""
+        at, ports = links.from_router, links.router.shape[1]
+        outputs, nodes = int(self.words[of.AT_OUTPUT]), int(self.words[of.AT_NODE_OUTPUT])
+        row = np.where(at >= 0, (at * ports + links.from_port) * channels, (-1 - at) * channels)
+        return np.where(at >= 0, outputs, nodes) + row * of.OUTPUT_WORDS
 
     def grow(self) -> None:
         """Double the rows for packets and for messages; those that there are keep their numbers."""
@@ -148,12 +156,14 @@ def seed_state(seed: int) -> int:
     return state - 2**64 if state >= 2**63 else state
 
 
-def _may_sleep(case: Case) -> bool:
-    """True if the first two stages of a lone head see nothing that changes meanwhile."""
+def _may_pass(case: Case) -> bool:
+    """True if a flit that is in nobody's way sees nothing that changes until it is sent."""
     how = case.how
-    looks = case.rule.kind in LOOKING
-    stages = how.routing, how.channel_cycles, how.switch_cycles
-    return stages == (1, 1, 1) and not (how.guesses or how.tail_credit or looks)
+    stages = how.routing, how.channel_cycles, how.switch_cycles, how.crossing, how.output_ports
+    kinds = how.channel_kind, how.switch_kind
+    changes = how.guesses or how.tail_credit or how.holds or case.rule.kind in LOOKING
+    is_even = bool((case.links.slowness == of.CYCLE).all())
+    return stages == (1, 1, 1, 1, 1) and max(kinds) <= OUTPUT_FIRST and is_even and not changes
 
 
 def _width(case: Case) -> int:
@@ -168,7 +178,7 @@ def _shapes(case: Case, targets: int) -> dict[int, tuple[int, ...]]:
     each, width = ports * how.channels, _width(case)
     longest = int(max(links.latency.max(), links.from_latency.max(), links.node_latency))
     queued = how.channels * how.depth if how.output_ports > 1 else 0  # at an output, at most
-    rows = 1 << (longest + queued + 2 * how.crossing + 3 - 1).bit_length()
+    rows = 1 << (longest + queued + 2 * how.crossing + STAGES + 3 - 1).bit_length()
     lines = int((links.router != of.NOWHERE).sum()) + nodes
     crossing = ports * max(how.input_ports, how.output_ports) * (how.crossing + 1)
     packets = routers * (each * how.depth + crossing) + rows * lines + nodes + 1
@@ -186,7 +196,7 @@ def _shapes(case: Case, targets: int) -> dict[int, tuple[int, ...]]:
         of.AT_NODE_OUTPUT: (nodes, how.channels, of.OUTPUT_WORDS),
         of.AT_SENDING: (nodes,), of.AT_DUE: (nodes,),
         of.AT_WHEEL: (rows, lines, of.EVENT_WORDS),
-        of.AT_BACK: (rows, lines * inputs + nodes, of.EVENT_WORDS),
+        of.AT_BACK: (rows, lines * inputs + nodes),
         of.AT_COUNT: (2, rows), of.AT_ASK: (asks, 4), of.AT_GUESS: (of.MOST_WAYS * each, 2),
         of.AT_SPOILT: (each,), of.AT_GRANTED: (width,), of.AT_CHOSEN: (width,),
         of.AT_WIN: (width,), of.AT_BEST: (ports * inputs, ports * outputs), of.AT_USED: (4, width),

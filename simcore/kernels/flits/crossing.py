@@ -24,9 +24,8 @@ from simcore.kernels.flits.network import (
     FIRST,
     FLIT_BITS,
     FREE_FROM,
-    FROM,
-    FROM_CHANNEL,
     FROM_CYCLES,
+    FROM_ROW,
     HELD,
     HOPS,
     IDLE,
@@ -35,6 +34,7 @@ from simcore.kernels.flits.network import (
     LINK_WORDS,
     NUMBER,
     OUTPUT,
+    OUTPUT_WORDS,
     PORT,
     PORTS,
     READY,
@@ -49,6 +49,7 @@ from simcore.kernels.flits.network import (
     TO,
     TO_CHANNEL,
     TO_CYCLES,
+    UNTIL_CREDIT,
     VC,
     WHEEL_WIDTH,
     Ints,
@@ -72,12 +73,11 @@ def put_flit(m: Ints, when: int, at: int, where: int, flit: int) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def put_credit(m: Ints, when: int, at: int, where: int) -> None:
-    """Put a credit onto a link."""
+def put_credit(m: Ints, when: int, output: int) -> None:
+    """Put a credit onto a link: it comes back in a cycle to the words of an output channel."""
     row = when & m[LAST_ROW]
     count = m[AT_COUNT] + m[LAST_ROW] + 1 + row
-    e = m[AT_BACK] + (row * m[BACK_WIDTH] + m[count]) * EVENT_WORDS
-    m[e], m[e + 1] = at, where
+    m[m[AT_BACK] + row * m[BACK_WIDTH] + m[count]] = output
     m[count] += 1
     m[IN_FLIGHT] += 1
 
@@ -95,7 +95,7 @@ def send(m: Ints, router: int, channel: int, now: int) -> bool:
     m[o + CREDITS] -= 1
     link = m[AT_LINK] + (router * m[PORTS] + m[c + PORT]) * LINK_WORDS
     back = now + m[link + FROM_CYCLES] + 1
-    put_credit(m, back, m[link + FROM], m[link + FROM_CHANNEL] + m[c + VC])
+    put_credit(m, back, m[link + FROM_ROW] + m[c + VC] * OUTPUT_WORDS)
     output = m[c + OUTPUT]
     vc = m[c + CHANNEL] - output * m[CHANNELS]
     if m[CROSSING_CYCLES] <= 1:
@@ -111,7 +111,7 @@ def send(m: Ints, router: int, channel: int, now: int) -> bool:
         m[packet_row(m, flit >> FLIT_BITS) + HOPS] += 1
     if not flit & TAIL:
         return False
-    m[o + TAKEN] = 2 if m[TAIL_CREDIT] else 0
+    m[o + TAKEN] = UNTIL_CREDIT if m[TAIL_CREDIT] else now + 1
     m[c + STATE] = ROUTING if m[c + HELD] else IDLE
     return True
 

@@ -53,11 +53,11 @@ nodes that send, and nodes that will."""
 ) = range(40, 72)  # fmt: skip
 """Words that tell where tables begin; their shapes are in ``flits.memory``."""
 
-WIDTH, WHEEL_WIDTH, BACK_WIDTH, CROSSING_ROWS, SWITCH_INPUTS, SWITCH_OUTPUTS, MAY_SLEEP = range(
+WIDTH, WHEEL_WIDTH, BACK_WIDTH, CROSSING_ROWS, SWITCH_INPUTS, SWITCH_OUTPUTS, MAY_PASS = range(
     72, 79
 )
 """Sizes: of a router's pointers, of rows of the two wheels, of a crossbar's queue, of the switch;
-whether a router may leave the first stages of a lone head until it sends it."""
+whether a router sends flits that are in nobody's way on in the cycle in which they arrive."""
 
 CHANNEL_CYCLES, SWITCH_CYCLES, GOES_ON, GOES_OFF, SENDS_ON = range(79, 84)
 """Words for the cycles of the two allocations, and for nodes that send in bursts the chances to
@@ -71,13 +71,13 @@ one, free rows of packets then, first free row of messages, first message that h
 the table of messages begins."""
 HEADER_WORDS = 96
 
-TO, TO_CHANNEL, TO_CYCLES, FROM, FROM_CHANNEL, FROM_CYCLES, SLOWNESS, BUSY_UNTIL = range(8)
-TURN, CARRIED = 8, 9
+TO, TO_CHANNEL, TO_CYCLES, FROM_ROW, FROM_CYCLES, SLOWNESS, BUSY_UNTIL, TURN, CARRIED = range(9)
 """Columns of a port: the router that its output leads to and the first channel there; a node as
--1 - node, ``NOWHERE``: no link; cycles of the link; likewise of its input, with a credit's; for how
-long a flit keeps the output's link busy, and until when it is, in parts of a cycle; place of the
-input's first channel in its turn; flits that the output has put onto its link."""
-LINK_WORDS = 10
+-1 - node, ``NOWHERE``: no link; cycles of the link; where the words of the first output channel
+begin that its input's credits go back to, and their cycles; for how long a flit keeps the output's
+link busy, and until when it is, in parts of a cycle; place of the input's first channel in its
+turn; flits that the output has put onto its link."""
+LINK_WORDS = 9
 
 CYCLE_BITS = 16
 CYCLE = 1 << CYCLE_BITS
@@ -95,8 +95,11 @@ worked out (or ``NONE``), whether the list of busy channels has it, its port and
 INPUT_WORDS = 11
 
 TAKEN, CREDITS, OF_PORT = range(3)
-"""Columns of an output channel: whether it is taken (2: waits for the credit of a tail), slots, and
-its port."""
+"""Columns of an output channel: first cycle in which it may be taken again, slots, and its port."""
+UNTIL_TAIL = 1 << 60
+UNTIL_CREDIT = UNTIL_TAIL + 1
+"""Cycles of a channel that is free when the tail of its packet is sent, and when the credit of the
+tail is back."""
 OUTPUT_WORDS = 3
 
 WAY_OUTPUT, WAY_LOW, WAY_HIGH, WAY_PRIORITY = range(4)
@@ -111,8 +114,8 @@ MOST_WAYS = 2
 ) = range(9)  # fmt: skip
 """Columns of a router: busy channels, last cycle of the routes that are being worked out, flits
 that wait for the crossbar, last cycle of those in it, whether the list of routers has it, cycle
-until which it leaves its only head alone (0: none), last cycles of the allocation of channels and
-of the switch that are in work; which of several outputs alike comes next."""
+until which one of one stage has nothing to do (0: none), last cycles of the allocation of channels
+and of the switch that are in work; which of several outputs alike comes next."""
 ROUTER_WORDS = 9
 
 (
@@ -151,7 +154,8 @@ any did, and that cycle; whether it is in a burst; first and last message of its
 NODE_WORDS = 13
 
 AT, WHERE, WHAT = range(3)
-"""Columns of what arrives: router (or -1 - node), channel, flit."""
+"""Columns of a flit that arrives: router (or -1 - node), channel, flit. A credit is the place where
+the words of its output channel begin."""
 EVENT_WORDS = 3
 
 FLIT_BITS = 17

@@ -67,6 +67,8 @@ from simcore.kernels.flits.network import (
     TAKEN,
     TARGET,
     TRAFFIC,
+    UNTIL_CREDIT,
+    UNTIL_TAIL,
     WAITING_NODES,
     Ints,
     draw,
@@ -244,9 +246,9 @@ def _inject(m: Ints, node: int, now: int) -> None:
         for _ in range(tries):
             vc = vc + 1 if vc + 1 < each else 0
             o = rows + vc * OUTPUT_WORDS
-            if not m[o + TAKEN] and m[o + CREDITS] > 0:
+            if m[o + TAKEN] <= now and m[o + CREDITS] > 0:
                 m[n + ON_VC] = m[n + LAST_VC] = vc
-                m[o + TAKEN] = 1
+                m[o + TAKEN] = UNTIL_TAIL
                 m[packet_row(m, packet) + SENT] = now
                 break
     vc, door = m[n + ON_VC], m[AT_DOOR] + node * DOOR_WORDS
@@ -261,5 +263,5 @@ def _inject(m: Ints, node: int, now: int) -> None:
     flit = flit | TAIL if is_tail else flit
     put_flit(m, now + m[door + DOOR_CYCLES] + 1, m[door + NODE_ROUTER], where, flit)
     if is_tail:
-        m[o + TAKEN] = 2 if m[TAIL_CREDIT] else 0
+        m[o + TAKEN] = UNTIL_CREDIT if m[TAIL_CREDIT] else now + 1
         m[n + PACKET] = NONE

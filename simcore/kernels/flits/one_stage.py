@@ -48,6 +48,7 @@ from simcore.kernels.flits.network import (
     TURN,
     TURNS,
     TURNS_SIZE,
+    UNTIL_TAIL,
     VC,
     WAITING,
     WAY_HIGH,
@@ -170,7 +171,7 @@ def _take_offers(m: Ints, router: int, now: int) -> None:
         if m[c + STATE] == WAITING:
             channel = _free_channel(m, router, i)
             m[c + STATE], m[c + CHANNEL] = ACTIVE, channel
-            m[output_row(m, router, channel) + TAKEN] = 1
+            m[output_row(m, router, channel) + TAKEN] = UNTIL_TAIL
         send(m, router, i, now)
     for e in range(ports):
         m[chosen + e] = NONE

@@ -36,6 +36,7 @@ from simcore.kernels.flits.network import (
     READY,
     STATE,
     TAKEN,
+    UNTIL_TAIL,
     WAY_HIGH,
     WAY_LOW,
     WAY_OUTPUT,
@@ -55,14 +56,11 @@ def give_channels(m: Ints, router: int, waiters: int, now: int) -> None:
     """Give free channels of the next routers to heads that wait."""
     if waiters == 1 and m[CHANNEL_KIND] <= OUTPUT_FIRST:
         i = m[m[AT_WAITER]]
-        o = _best_channel(m, router, i)
+        o = best_channel(m, router, i, now)
         if o != NONE:
-            size = m[PORTS] * m[CHANNELS]
-            m[pointer_row(m, router, CHANNEL_OFFERS) + o] = past(i, size)
-            m[pointer_row(m, router, CHANNEL_ACCEPTS) + i] = past(o, size)
-            _take(m, router, i, o, now)
+            take_alone(m, router, i, o, now)
         return
-    count, size = _ask_for_channels(m, router, waiters), m[PORTS] * m[CHANNELS]
+    count, size = _ask_for_channels(m, router, waiters, now), m[PORTS] * m[CHANNELS]
     offers = pointer_row(m, router, CHANNEL_OFFERS)
     accepts = pointer_row(m, router, CHANNEL_ACCEPTS)
     wins = matched(m, m[CHANNEL_KIND], m[ITERATIONS], count, (size, size, offers, accepts))
@@ -72,12 +70,21 @@ def give_channels(m: Ints, router: int, waiters: int, now: int) -> None:
 
 
 @njit(cache=True, error_model="numpy")
+def take_alone(m: Ints, router: int, i: int, o: int, now: int) -> None:
+    """Let a head take a channel that no other one asks for."""
+    size = m[PORTS] * m[CHANNELS]
+    m[pointer_row(m, router, CHANNEL_OFFERS) + o] = past(i, size)
+    m[pointer_row(m, router, CHANNEL_ACCEPTS) + i] = past(o, size)
+    _take(m, router, i, o, now)
+
+
+@njit(cache=True, error_model="numpy")
 def _take(m: Ints, router: int, i: int, o: int, now: int) -> None:
     c = input_row(m, router, i)
     row = output_row(m, router, o)
     m[c + OUTPUT], m[c + CHANNEL] = m[row + OF_PORT], o
     m[c + STATE], m[c + READY] = ACTIVE, now + m[CHANNEL_CYCLES]
-    m[row + TAKEN] = 1
+    m[row + TAKEN] = UNTIL_TAIL
 
 
 @njit(cache=True, error_model="numpy")
@@ -87,7 +94,7 @@ def _way(m: Ints, router: int, i: int, number: int) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def _best_channel(m: Ints, router: int, i: int) -> int:
+def best_channel(m: Ints, router: int, i: int, now: int) -> int:
     """Free channel that an only head gets: every output offers it what it asks for."""
     pointer = m[pointer_row(m, router, CHANNEL_ACCEPTS) + i]
     best, least, urgent, size = NONE, 0, 0, m[PORTS] * m[CHANNELS]
@@ -96,7 +103,7 @@ def _best_channel(m: Ints, router: int, i: int) -> int:
         way = _way(m, router, i, number)
         first, priority = m[way + WAY_OUTPUT] * m[CHANNELS], m[way + WAY_PRIORITY]
         for o in range(first + m[way + WAY_LOW], first + m[way + WAY_HIGH] + 1):
-            if m[rows + o * OUTPUT_WORDS + TAKEN]:
+            if m[rows + o * OUTPUT_WORDS + TAKEN] > now:
                 continue
             far = steps(o, pointer, size)
             is_better = best == NONE or far < least
@@ -108,7 +115,7 @@ def _best_channel(m: Ints, router: int, i: int) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def _ask_for_channels(m: Ints, router: int, waiters: int) -> int:
+def _ask_for_channels(m: Ints, router: int, waiters: int, now: int) -> int:
     """Write requests for free channels; how many."""
     a, count, rows = m[AT_ASK], 0, output_row(m, router, 0)
     for j in range(waiters):
@@ -117,7 +124,7 @@ def _ask_for_channels(m: Ints, router: int, waiters: int) -> int:
             way = _way(m, router, i, number)
             first, priority = m[way + WAY_OUTPUT] * m[CHANNELS], m[way + WAY_PRIORITY]
             for o in range(first + m[way + WAY_LOW], first + m[way + WAY_HIGH] + 1):
-                if m[rows + o * OUTPUT_WORDS + TAKEN]:
+                if m[rows + o * OUTPUT_WORDS + TAKEN] > now:
                     continue
                 m[a + INPUT], m[a + ASKED], m[a + PRIORITY] = i, o, priority
                 a += ASK_WORDS
@@ -126,7 +133,7 @@ def _ask_for_channels(m: Ints, router: int, waiters: int) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def guess(m: Ints, router: int, waiters: int) -> int:
+def guess(m: Ints, router: int, waiters: int, now: int) -> int:
     """Write the outputs for which heads that wait for a channel ask at once; how many.
 
     An output is asked for where a free channel behind it has a slot. BookSim 2 lets a head with
@@ -141,7 +148,7 @@ def guess(m: Ints, router: int, waiters: int) -> int:
             first, is_open = m[way + WAY_OUTPUT] * m[CHANNELS], False
             for o in range(first + m[way + WAY_LOW], first + m[way + WAY_HIGH] + 1):
                 row = rows + o * OUTPUT_WORDS
-                is_open = is_open or (not m[row + TAKEN] and m[row + CREDITS] > 0)
+                is_open = is_open or (m[row + TAKEN] <= now and m[row + CREDITS] > 0)
             if is_open:
                 g = m[AT_GUESS] + 2 * count
                 m[g], m[g + 1] = i, m[way + WAY_OUTPUT]

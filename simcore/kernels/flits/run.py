@@ -14,19 +14,18 @@ from simcore.kernels.flits.network import (
     AT,
     AT_AWAKE,
     AT_BACK,
-    AT_BUSY,
     AT_COUNT,
     AT_DOOR,
     AT_DUE,
     AT_FLIT,
     AT_NODE,
     AT_NODE_OUTPUT,
+    AT_OUTPUT,
     AT_ROUTER,
     AT_WHEEL,
     AWAKE,
     AWAKE_COUNT,
     BACK_WIDTH,
-    BUSY,
     CHANNELS,
     CREDITS,
     DEPTH,
@@ -46,10 +45,9 @@ from simcore.kernels.flits.network import (
     LAST_CYCLE,
     LAST_ROW,
     LATENCY,
-    LISTED,
     LIVE,
     MADE,
-    MAY_SLEEP,
+    MAY_PASS,
     MEASURED,
     MEASURED_ON_WAY,
     NETWORK_LATENCY,
@@ -76,6 +74,7 @@ from simcore.kernels.flits.network import (
     STATE,
     TAIL,
     TAKEN,
+    UNTIL_CREDIT,
     WAITING_NODES,
     WHAT,
     WHEEL_WIDTH,
@@ -87,7 +86,8 @@ from simcore.kernels.flits.network import (
 )
 from simcore.kernels.flits.nodes import scale_of, send_all, wake
 from simcore.kernels.flits.one_stage import cycle_of_one_stage
-from simcore.kernels.flits.router import STAGES_ASLEEP, catch_up, cycle_of_router
+from simcore.kernels.flits.passing import list_busy, look_at, pass_on, wake_router
+from simcore.kernels.flits.router import cycle_of_router
 from simcore.kernels.jit import njit
 from simcore.kernels.npu.pointers import pointer
 
@@ -172,67 +172,65 @@ def _all_made(m: Ints, end: int) -> bool:
 def _arrivals(m: Ints, now: int) -> None:
     row = now & m[LAST_ROW]
     count = m[AT_COUNT] + row
-    e = m[AT_WHEEL] + row * m[WHEEL_WIDTH] * EVENT_WORDS
+    first = m[AT_WHEEL] + row * m[WHEEL_WIDTH] * EVENT_WORDS
+    e = passing = first
     for _ in range(m[count]):
-        if m[e + AT] >= 0:
-            _latch(m, m[e + AT], m[e + WHERE], m[e + WHAT], now)
-        else:
-            _eject(m, -1 - m[e + AT], m[e + WHERE], m[e + WHAT], now)
+        router, where, flit = m[e + AT], m[e + WHERE], m[e + WHAT]
+        if router < 0:
+            _eject(m, -1 - router, where, flit, now)
+        elif _latch(m, router, where, flit, now):
+            m[passing], m[passing + 1] = router, where  # over events that have been looked at
+            passing += 2
         e += EVENT_WORDS
     m[IN_FLIGHT] -= m[count]
     m[count] = 0
-    count = m[AT_COUNT] + m[LAST_ROW] + 1 + row
-    e = m[AT_BACK] + row * m[BACK_WIDTH] * EVENT_WORDS
-    for _ in range(m[count]):
-        if m[e + AT] >= 0:
-            o = output_row(m, m[e + AT], m[e + WHERE])
-            if m[ONE_STAGE]:
-                m[m[AT_ROUTER] + m[e + AT] * ROUTER_WORDS + ASLEEP_UNTIL] = 0
-        else:
-            node = -1 - m[e + AT]
-            o = m[AT_NODE_OUTPUT] + (node * m[CHANNELS] + m[e + WHERE]) * OUTPUT_WORDS
+    _credits(m, row)
+    for e in range(first, passing, 2):
+        pass_on(m, m[e], m[e + 1], now)
+
+
+@njit(cache=True, error_model="numpy")
+def _credits(m: Ints, row: int) -> None:
+    """Give the slots back whose credits arrive in a cycle."""
+    count, first = m[AT_COUNT] + m[LAST_ROW] + 1 + row, m[AT_BACK] + row * m[BACK_WIDTH]
+    for e in range(first, first + m[count]):
+        o = m[e]
         m[o + CREDITS] += 1
-        if m[o + TAKEN] == 2 and m[o + CREDITS] == m[DEPTH]:
+        if m[o + TAKEN] == UNTIL_CREDIT and m[o + CREDITS] == m[DEPTH]:
             m[o + TAKEN] = 0
-        e += EVENT_WORDS
+        if m[ONE_STAGE] and o < m[AT_NODE_OUTPUT]:
+            router = (o - m[AT_OUTPUT]) // (m[PORTS] * m[CHANNELS] * OUTPUT_WORDS)
+            m[m[AT_ROUTER] + router * ROUTER_WORDS + ASLEEP_UNTIL] = 0
     m[IN_FLIGHT] -= m[count]
     m[count] = 0
 
 
 @njit(cache=True, error_model="numpy")
-def _latch(m: Ints, router: int, i: int, flit: int, now: int) -> None:
-    """Put a flit that arrived into its channel, and wake channel and router."""
+def _latch(m: Ints, router: int, i: int, flit: int, now: int) -> bool:
+    """Put a flit that arrived into its channel; true if it may go on at once, else all wake."""
     c, first, depth = input_row(m, router, i), router * m[PORTS] * m[CHANNELS], m[DEPTH]
     own = m[AT_ROUTER] + router * ROUTER_WORDS
-    if m[ONE_STAGE]:
-        m[own + ASLEEP_UNTIL] = 0
-    elif m[own + ASLEEP_UNTIL] > 0 and m[c + STATE] == IDLE:
-        catch_up(m, router, now)
     slot = m[c + FIRST] + m[c + HELD]
     slot = slot if slot < depth else slot - depth
     m[m[AT_FLIT] + (first + i) * depth + slot] = flit
     m[c + HELD] += 1
-    if m[c + STATE] != IDLE:
-        return
-    m[c + STATE], m[c + READY] = ROUTING, now
-    if not m[c + LISTED]:
-        m[m[AT_BUSY] + first + m[own + BUSY]] = i
-        m[own + BUSY] += 1
-        m[c + LISTED] = 1
-    if not m[own + AWAKE]:
-        m[m[AT_AWAKE] + m[AWAKE_COUNT]] = router
-        m[AWAKE_COUNT] += 1
-        m[own + AWAKE] = 1
-        if m[MAY_SLEEP]:
-            m[own + ASLEEP_UNTIL] = now + STAGES_ASLEEP
+    if m[MAY_PASS] and not m[own + AWAKE]:
+        return bool(look_at(m, router, i, flit >> FLIT_BITS, now))
+    if m[ONE_STAGE]:
+        m[own + ASLEEP_UNTIL] = 0
+    if m[c + STATE] == IDLE:
+        m[c + STATE], m[c + READY] = ROUTING, max(m[c + READY], now)
+        list_busy(m, router, i)
+        wake_router(m, router)
+    return False
 
 
 @njit(cache=True, error_model="numpy")
 def _eject(m: Ints, node: int, vc: int, flit: int, now: int) -> None:
     """Take a flit that came to its node, and give its slot back."""
     door = m[AT_DOOR] + node * DOOR_WORDS
-    where = m[door + EXIT_PORT] * m[CHANNELS] + vc
-    put_credit(m, now + m[NODE_CREDIT] + 1, m[door + EXIT_ROUTER], where)
+    output = output_row(m, m[door + EXIT_ROUTER], m[door + EXIT_PORT] * m[CHANNELS] + vc)
+    put_credit(m, now + m[NODE_CREDIT] + 1, output)
     m[m[AT_NODE] + node * NODE_WORDS + ARRIVED] += 1
     if not flit & TAIL:
         return

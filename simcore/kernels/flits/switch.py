@@ -76,7 +76,7 @@ def let_through(m: Ints, router: int, what: tuple[int, int, int]) -> None:
     if is_alone and not m[HOLDS] and m[SWITCH_KIND] <= OUTPUT_FIRST:
         i = m[m[AT_SENDER]]
         c = input_row(m, router, i)
-        e, o = _ends(m, c, m[c + OUTPUT])
+        e, o = ends(m, c, m[c + OUTPUT])
         m[offers + o], m[accepts + e] = past(e, inputs), past(o, outputs)
         _win(m, router, (e, o, i), now)
         return
@@ -118,7 +118,7 @@ def _work_in_batches(m: Ints, router: int, what: tuple[int, int]) -> None:
             if i != NONE:
                 m[won + e] = NONE
                 c = input_row(m, router, i)
-                _win(m, router, (e, _ends(m, c, m[c + OUTPUT])[1], i), now)
+                _win(m, router, (e, ends(m, c, m[c + OUTPUT])[1], i), now)
     elif m[own + SWITCH_DUE] < now and _has_sender(m, router, now):
         m[own + SWITCH_DUE] = now + m[SWITCH_CYCLES] - 1
         count = _ask(m, router, (senders, 0, now))
@@ -143,7 +143,7 @@ def _has_sender(m: Ints, router: int, now: int) -> bool:
 
 
 @njit(cache=True, error_model="numpy")
-def _ends(m: Ints, c: int, output: int) -> tuple[int, int]:
+def ends(m: Ints, c: int, output: int) -> tuple[int, int]:
     """Input and output of the switch for an input channel and an output port."""
     e, o = m[c + PORT], output
     if m[INPUT_PORTS] > 1:
@@ -177,7 +177,7 @@ def _add(m: Ints, router: int, what: tuple[int, int, int], count: int) -> int:
     """Add a request (channel, output, priority) to so many; how many there are."""
     i, output, priority = what
     c, each = input_row(m, router, i), m[CHANNELS]
-    e, o = _ends(m, c, output)
+    e, o = ends(m, c, output)
     if m[HOLDS] and (m[m[AT_USED] + e] or m[m[AT_USED] + m[WIDTH] + o]):
         return count
     best = m[AT_BEST] + e * m[SWITCH_OUTPUTS] + o
@@ -201,14 +201,14 @@ def _is_right(m: Ints, router: int, a: int) -> bool:
     if m[m[AT_SPOILT] + i]:
         return False
     c = input_row(m, router, i)
-    _turn(m, router, m[a + INPUT], m[c + VC])
-    if m[c + STATE] != ACTIVE or _ends(m, c, m[c + OUTPUT])[1] != m[a + ASKED]:
+    turn(m, router, m[a + INPUT], m[c + VC])
+    if m[c + STATE] != ACTIVE or ends(m, c, m[c + OUTPUT])[1] != m[a + ASKED]:
         return False
     return bool(m[output_row(m, router, m[c + CHANNEL]) + CREDITS] > 0)
 
 
 @njit(cache=True, error_model="numpy")
-def _turn(m: Ints, router: int, e: int, vc: int) -> None:
+def turn(m: Ints, router: int, e: int, vc: int) -> None:
     """Let the channel after one that won come first at an input of the switch."""
     after = vc + m[INPUT_PORTS]
     m[pointer_row(m, router, TURNS) + e] = after if after < m[CHANNELS] else after - m[CHANNELS]
@@ -219,7 +219,7 @@ def _win(m: Ints, router: int, what: tuple[int, int, int], now: int) -> None:
     """Send from a channel that won an input and an output of the switch."""
     e, o, i = what
     c = input_row(m, router, i)
-    _turn(m, router, e, m[c + VC])
+    turn(m, router, e, m[c + VC])
     is_tail = send(m, router, i, now)
     if m[HOLDS] and not is_tail and m[c + HELD] > 0:
         m[pointer_row(m, router, HELD_CHANNEL) + e] = i
