@@ -86,6 +86,7 @@ class Memory:
         link[..., of.FROM_ROW] = self._credited(links, case.how.channels)
         link[..., of.FROM_CYCLES] = links.from_latency
         link[..., of.SLOWNESS], link[..., of.TURN] = links.slowness, links.turn
+        link[..., of.CLAIMED] = of.NONE
         self.table(of.AT_DOOR)[:, : of.DOOR_BUSY] = _doors(case)
         if case.rule.kind != TOLD:  # those that are told come with their messages
             self.table(of.AT_TABLE)[:] = case.rule.table
@@ -95,13 +96,14 @@ class Memory:
         self.table(of.AT_TARGET)[:] = targets
         inputs = self.table(of.AT_INPUT)
         inputs[..., of.DUE] = of.NONE
+        inputs[..., of.OF_ROUTER] = routers[:, None]
         inputs[..., of.PORT] = np.arange(each) // case.how.channels
         inputs[..., of.VC] = np.arange(each) % case.how.channels
         for at in (of.AT_OUTPUT, of.AT_NODE_OUTPUT):
             self.table(at)[..., of.CREDITS] = depth
         self.table(of.AT_OUTPUT)[..., of.OF_PORT] = inputs[..., of.PORT]
         self.table(of.AT_ROUTER)[:, _DUE] = of.NONE
-        self.table(of.AT_POINTER)[:, [of.HELD_CHANNEL, of.WON_CHANNEL]] = of.NONE
+        self.table(of.AT_POINTER)[..., [of.HELD_CHANNEL, of.WON_CHANNEL]] = of.NONE
         packets, messages = self.table(of.AT_PACKET), self.table(of.AT_MESSAGE)
         packets[:, of.NEXT_FREE] = np.arange(1, len(packets) + 1)
         messages[:, of.FOLLOWS] = np.arange(1, len(messages) + 1)
@@ -189,8 +191,9 @@ def _shapes(case: Case, targets: int) -> dict[int, tuple[int, ...]]:
         of.AT_TARGET: (targets,), of.AT_INPUT: (routers, each, of.INPUT_WORDS),
         of.AT_FLIT: (routers, each, how.depth),
         of.AT_WAY: (routers, each, of.MOST_WAYS, of.WAY_WORDS),
+        of.AT_FOUND: (of.MOST_WAYS, of.WAY_WORDS),
         of.AT_OUTPUT: (routers, each, of.OUTPUT_WORDS), of.AT_BUSY: (routers, each),
-        of.AT_POINTER: (routers, of.POINTER_ROWS, width),
+        of.AT_POINTER: (routers, width, of.POINTER_ROWS),
         of.AT_ROUTER: (routers, of.ROUTER_WORDS), of.AT_CROSSING: (routers, crossing, 3),
         of.AT_AWAKE: (routers,), of.AT_NODE: (nodes, of.NODE_WORDS),
         of.AT_NODE_OUTPUT: (nodes, how.channels, of.OUTPUT_WORDS),

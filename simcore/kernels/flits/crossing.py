@@ -35,6 +35,7 @@ from simcore.kernels.flits.network import (
     NUMBER,
     OUTPUT,
     OUTPUT_WORDS,
+    POINTER_ROWS,
     PORT,
     PORTS,
     READY,
@@ -90,12 +91,8 @@ def send(m: Ints, router: int, channel: int, now: int) -> bool:
     flit = m[m[AT_FLIT] + (router * m[PORTS] * m[CHANNELS] + channel) * depth + first]
     m[c + FIRST] = first + 1 if first + 1 < depth else 0
     m[c + HELD] -= 1
-    m[c + READY] = now + 1
-    o = output_row(m, router, m[c + CHANNEL])
-    m[o + CREDITS] -= 1
     link = m[AT_LINK] + (router * m[PORTS] + m[c + PORT]) * LINK_WORDS
-    back = now + m[link + FROM_CYCLES] + 1
-    put_credit(m, back, m[link + FROM_ROW] + m[c + VC] * OUTPUT_WORDS)
+    is_tail = leave(m, (c, output_row(m, router, m[c + CHANNEL]), link), flit, now)
     output = m[c + OUTPUT]
     vc = m[c + CHANNEL] - output * m[CHANNELS]
     if m[CROSSING_CYCLES] <= 1:
@@ -107,12 +104,31 @@ def send(m: Ints, router: int, channel: int, now: int) -> bool:
         m[own + CROSSING] += 1
     if m[SLOW_LINKS]:
         keep_busy(m, m[AT_LINK] + (router * m[PORTS] + output) * LINK_WORDS, now)
+    if is_tail:
+        m[c + STATE] = ROUTING if m[c + HELD] else IDLE
+    return is_tail
+
+
+@njit(cache=True, error_model="numpy")
+def leave(m: Ints, at: tuple[int, int, int], flit: int, now: int) -> bool:
+    """Count a flit that has the switch now; true if it is a tail.
+
+    Args:
+        m: Everything.
+        at: Places of the words of its channel, of the one that it goes to, and of its input's link.
+        flit: It.
+        now: Cycle.
+    """
+    c, o, link = at
+    m[c + READY] = now + 1
+    m[o + CREDITS] -= 1
+    back = now + m[link + FROM_CYCLES] + 1
+    put_credit(m, back, m[link + FROM_ROW] + m[c + VC] * OUTPUT_WORDS)
     if flit & NUMBER == 0:
         m[packet_row(m, flit >> FLIT_BITS) + HOPS] += 1
     if not flit & TAIL:
         return False
     m[o + TAKEN] = UNTIL_CREDIT if m[TAIL_CREDIT] else now + 1
-    m[c + STATE] = ROUTING if m[c + HELD] else IDLE
     return True
 
 
@@ -147,7 +163,7 @@ def dispatch(m: Ints, router: int, now: int) -> None:
 def put_in_turn(m: Ints, router: int, what: tuple[int, int, int], when: int) -> None:
     """Put a flit onto the link of an output, behind those that are before it."""
     output, vc, flit = what
-    free = pointer_row(m, router, FREE_FROM) + output
+    free = pointer_row(m, router, FREE_FROM) + output * POINTER_ROWS
     at = max(when, m[free])
     m[free] = at + 1
     link = m[AT_LINK] + (router * m[PORTS] + output) * LINK_WORDS

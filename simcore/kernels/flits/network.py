@@ -65,19 +65,22 @@ begin one, to end it and to make a packet within it, as parts of ``CHANCES``; 0:
 CHANCES = 1 << 53
 
 ONE_STAGE, TURNS_SIZE, SLOW_LINKS, LIVE, FREE_ROWS, FREE_MESSAGE, ENDED, AT_MESSAGE = range(84, 92)
+AT_FOUND = 92
 """Words for routers that route, allot and send within a cycle, and the places of an input's turn;
 whether any link is slower than a flit per cycle; whether nodes send messages that are told one by
 one, free rows of packets then, first free row of messages, first message that has ended, and where
-the table of messages begins."""
+the tables of messages and of the ways that a head has just found begin."""
 HEADER_WORDS = 96
 
 TO, TO_CHANNEL, TO_CYCLES, FROM_ROW, FROM_CYCLES, SLOWNESS, BUSY_UNTIL, TURN, CARRIED = range(9)
+CLAIMED, FLOWS = 9, 10
 """Columns of a port: the router that its output leads to and the first channel there; a node as
 -1 - node, ``NOWHERE``: no link; cycles of the link; where the words of the first output channel
 begin that its input's credits go back to, and their cycles; for how long a flit keeps the output's
 link busy, and until when it is, in parts of a cycle; place of the input's first channel in its
-turn; flits that the output has put onto its link."""
-LINK_WORDS = 9
+turn; flits that the output has put onto its link; last cycle in which a head that passes has asked
+for the output, and packets that pass whose tail the input has yet to get."""
+LINK_WORDS = 11
 
 CYCLE_BITS = 16
 CYCLE = 1 << CYCLE_BITS
@@ -88,11 +91,12 @@ NODE_ROUTER, NODE_PORT, EXIT_ROUTER, EXIT_PORT, DOOR_CYCLES, DOOR_SLOWNESS, DOOR
 enter, for how long a flit keeps it busy, and until when it is."""
 DOOR_WORDS = 7
 
-STATE, READY, OUTPUT, CHANNEL, FIRST, HELD, WAYS, DUE, LISTED, PORT, VC = range(11)
+STATE, READY, OUTPUT, CHANNEL, PORT, VC, OF_ROUTER, LISTED, FIRST, HELD, WAYS, DUE = range(12)
 """Columns of an input channel: state, cycle from which its next step may come, output port and
-channel that it holds, its ring of flits, how many ways it may take, cycle in which its route is
-worked out (or ``NONE``), whether the list of busy channels has it, its port and number there."""
-INPUT_WORDS = 11
+channel that it holds, its port and number there, its router, whether the list of busy channels has
+it, its ring of flits, how many ways it may take, cycle in which its route is worked out (or
+``NONE``)."""
+INPUT_WORDS = 12
 
 TAKEN, CREDITS, OF_PORT = range(3)
 """Columns of an output channel: first cycle in which it may be taken again, slots, and its port."""
@@ -271,5 +275,5 @@ def packet_row(m: Ints, packet: int) -> int:
 
 @njit(cache=True, error_model="numpy")
 def pointer_row(m: Ints, router: int, row: int) -> int:
-    """Place where a row of a router's pointers begins."""
-    return int(m[AT_POINTER] + (router * POINTER_ROWS + row) * m[WIDTH])
+    """Place where a row of a router's pointers begins; each is ``POINTER_ROWS`` after the last."""
+    return int(m[AT_POINTER] + router * m[WIDTH] * POINTER_ROWS + row)

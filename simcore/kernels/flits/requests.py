@@ -32,6 +32,7 @@ from simcore.kernels.flits.network import (
     OF_PORT,
     OUTPUT,
     OUTPUT_WORDS,
+    POINTER_ROWS,
     PORTS,
     READY,
     STATE,
@@ -73,8 +74,8 @@ def give_channels(m: Ints, router: int, waiters: int, now: int) -> None:
 def take_alone(m: Ints, router: int, i: int, o: int, now: int) -> None:
     """Let a head take a channel that no other one asks for."""
     size = m[PORTS] * m[CHANNELS]
-    m[pointer_row(m, router, CHANNEL_OFFERS) + o] = past(i, size)
-    m[pointer_row(m, router, CHANNEL_ACCEPTS) + i] = past(o, size)
+    m[pointer_row(m, router, CHANNEL_OFFERS) + o * POINTER_ROWS] = past(i, size)
+    m[pointer_row(m, router, CHANNEL_ACCEPTS) + i * POINTER_ROWS] = past(o, size)
     _take(m, router, i, o, now)
 
 
@@ -96,22 +97,37 @@ def _way(m: Ints, router: int, i: int, number: int) -> int:
 @njit(cache=True, error_model="numpy")
 def best_channel(m: Ints, router: int, i: int, now: int) -> int:
     """Free channel that an only head gets: every output offers it what it asks for."""
-    pointer = m[pointer_row(m, router, CHANNEL_ACCEPTS) + i]
+    pointer = m[pointer_row(m, router, CHANNEL_ACCEPTS) + i * POINTER_ROWS]
     best, least, urgent, size = NONE, 0, 0, m[PORTS] * m[CHANNELS]
-    looks, rows = m[CHANNEL_KIND] != ISLIP, output_row(m, router, 0)
+    looks = m[CHANNEL_KIND] != ISLIP
     for number in range(m[input_row(m, router, i) + WAYS]):
         way = _way(m, router, i, number)
         first, priority = m[way + WAY_OUTPUT] * m[CHANNELS], m[way + WAY_PRIORITY]
-        for o in range(first + m[way + WAY_LOW], first + m[way + WAY_HIGH] + 1):
-            if m[rows + o * OUTPUT_WORDS + TAKEN] > now:
-                continue
-            far = steps(o, pointer, size)
-            is_better = best == NONE or far < least
-            if looks and best != NONE and priority != urgent:
-                is_better = priority > urgent
-            if is_better:
-                best, least, urgent = o, far, priority
+        span = first + m[way + WAY_LOW], first + m[way + WAY_HIGH]
+        o = nearest_channel(m, router, span, (pointer, now))
+        if o == NONE:
+            continue
+        far = steps(o, pointer, size)
+        is_better = best == NONE or far < least
+        if looks and best != NONE and priority != urgent:
+            is_better = priority > urgent
+        if is_better:
+            best, least, urgent = o, far, priority
     return best
+
+
+@njit(cache=True, error_model="numpy")
+def nearest_channel(m: Ints, router: int, span: tuple[int, int], when: tuple[int, int]) -> int:
+    """First channel of a span, from a pointer on, that is free in a cycle; ``NONE``: none is."""
+    (low, high), (pointer, now), rows = span, when, output_row(m, router, 0)
+    middle = pointer if low < pointer <= high else low
+    for o in range(middle, high + 1):
+        if m[rows + o * OUTPUT_WORDS + TAKEN] <= now:
+            return int(o)
+    for o in range(low, middle):
+        if m[rows + o * OUTPUT_WORDS + TAKEN] <= now:
+            return int(o)
+    return NONE
 
 
 @njit(cache=True, error_model="numpy")

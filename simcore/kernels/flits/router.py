@@ -50,6 +50,7 @@ from simcore.kernels.flits.network import (
 )
 from simcore.kernels.flits.requests import give_channels, guess
 from simcore.kernels.flits.routes.choose import route
+from simcore.kernels.flits.routes.rule import keep_ways
 from simcore.kernels.flits.switch import let_through
 from simcore.kernels.jit import njit
 
@@ -116,7 +117,7 @@ def _look(m: Ints, router: int, own: int, now: int) -> tuple[int, int]:
             if m[c + DUE] != now:
                 continue
             flit = m[m[AT_FLIT] + (first + i) * m[DEPTH] + m[c + FIRST]]
-            route(m, router, i, flit >> FLIT_BITS)
+            keep_ways(m, router, i, route(m, router, i, flit >> FLIT_BITS))
             m[c + STATE], m[c + DUE] = WAITING, NONE
             m[c + READY] = now + min(m[ROUTING_CYCLES], 1)
             if m[ROUTING_CYCLES] > 0:

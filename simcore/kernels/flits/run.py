@@ -17,7 +17,6 @@ from simcore.kernels.flits.network import (
     AT_COUNT,
     AT_DOOR,
     AT_DUE,
-    AT_FLIT,
     AT_NODE,
     AT_NODE_OUTPUT,
     AT_OUTPUT,
@@ -34,11 +33,9 @@ from simcore.kernels.flits.network import (
     EVENT_WORDS,
     EXIT_PORT,
     EXIT_ROUTER,
-    FIRST,
     FLIT_BITS,
     FREE,
     FREE_ROWS,
-    HELD,
     HOPS,
     IDLE,
     IN_FLIGHT,
@@ -86,7 +83,7 @@ from simcore.kernels.flits.network import (
 )
 from simcore.kernels.flits.nodes import scale_of, send_all, wake
 from simcore.kernels.flits.one_stage import cycle_of_one_stage
-from simcore.kernels.flits.passing import list_busy, look_at, pass_on, wake_router
+from simcore.kernels.flits.passing import keep, list_busy, look_at, pass_on, wake_router
 from simcore.kernels.flits.router import cycle_of_router
 from simcore.kernels.jit import njit
 from simcore.kernels.npu.pointers import pointer
@@ -178,15 +175,19 @@ def _arrivals(m: Ints, now: int) -> None:
         router, where, flit = m[e + AT], m[e + WHERE], m[e + WHAT]
         if router < 0:
             _eject(m, -1 - router, where, flit, now)
-        elif _latch(m, router, where, flit, now):
-            m[passing], m[passing + 1] = router, where  # over events that have been looked at
-            passing += 2
+        else:
+            way = look_at(m, router, where, flit, now) if m[MAY_PASS] else NONE
+            if way == NONE:
+                _latch(m, router, where, flit, now)
+            else:  # noted over events that have been looked at
+                m[passing], m[passing + 1], m[passing + 2] = input_row(m, router, where), way, flit
+                passing += EVENT_WORDS
         e += EVENT_WORDS
     m[IN_FLIGHT] -= m[count]
     m[count] = 0
     _credits(m, row)
-    for e in range(first, passing, 2):
-        pass_on(m, m[e], m[e + 1], now)
+    for e in range(first, passing, EVENT_WORDS):
+        pass_on(m, m[e], m[e + 1], m[e + 2], now)
 
 
 @njit(cache=True, error_model="numpy")
@@ -206,23 +207,16 @@ def _credits(m: Ints, row: int) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def _latch(m: Ints, router: int, i: int, flit: int, now: int) -> bool:
-    """Put a flit that arrived into its channel; true if it may go on at once, else all wake."""
-    c, first, depth = input_row(m, router, i), router * m[PORTS] * m[CHANNELS], m[DEPTH]
-    own = m[AT_ROUTER] + router * ROUTER_WORDS
-    slot = m[c + FIRST] + m[c + HELD]
-    slot = slot if slot < depth else slot - depth
-    m[m[AT_FLIT] + (first + i) * depth + slot] = flit
-    m[c + HELD] += 1
-    if m[MAY_PASS] and not m[own + AWAKE]:
-        return bool(look_at(m, router, i, flit >> FLIT_BITS, now))
+def _latch(m: Ints, router: int, i: int, flit: int, now: int) -> None:
+    """Put a flit that arrived into its channel, and wake channel and router."""
+    c = input_row(m, router, i)
+    keep(m, c, flit)
     if m[ONE_STAGE]:
-        m[own + ASLEEP_UNTIL] = 0
+        m[m[AT_ROUTER] + router * ROUTER_WORDS + ASLEEP_UNTIL] = 0
     if m[c + STATE] == IDLE:
+        wake_router(m, router, now)
         m[c + STATE], m[c + READY] = ROUTING, max(m[c + READY], now)
         list_busy(m, router, i)
-        wake_router(m, router)
-    return False
 
 
 @njit(cache=True, error_model="numpy")

@@ -36,6 +36,7 @@ from simcore.kernels.flits.network import (
     NONE,
     OUTPUT,
     OUTPUT_PORTS,
+    POINTER_ROWS,
     PORT,
     PORTS,
     READY,
@@ -77,7 +78,10 @@ def let_through(m: Ints, router: int, what: tuple[int, int, int]) -> None:
         i = m[m[AT_SENDER]]
         c = input_row(m, router, i)
         e, o = ends(m, c, m[c + OUTPUT])
-        m[offers + o], m[accepts + e] = past(e, inputs), past(o, outputs)
+        m[offers + o * POINTER_ROWS], m[accepts + e * POINTER_ROWS] = (
+            past(e, inputs),
+            past(o, outputs),
+        )
         _win(m, router, (e, o, i), now)
         return
     if m[HOLDS]:
@@ -114,9 +118,9 @@ def _work_in_batches(m: Ints, router: int, what: tuple[int, int]) -> None:
         _go_on(m, router, now)
     if m[own + SWITCH_DUE] == now:
         for e in range(m[SWITCH_INPUTS]):
-            i = m[won + e]
+            i = m[won + e * POINTER_ROWS]
             if i != NONE:
-                m[won + e] = NONE
+                m[won + e * POINTER_ROWS] = NONE
                 c = input_row(m, router, i)
                 _win(m, router, (e, ends(m, c, m[c + OUTPUT])[1], i), now)
     elif m[own + SWITCH_DUE] < now and _has_sender(m, router, now):
@@ -126,7 +130,7 @@ def _work_in_batches(m: Ints, router: int, what: tuple[int, int]) -> None:
         size = m[SWITCH_INPUTS], m[SWITCH_OUTPUTS], offers, pointer_row(m, router, SWITCH_ACCEPTS)
         for j in range(matched(m, m[SWITCH_KIND], m[ITERATIONS], count, size)):
             a = m[m[AT_WIN] + j]
-            m[won + m[a + INPUT]] = m[a + LABEL]
+            m[won + m[a + INPUT] * POINTER_ROWS] = m[a + LABEL]
     if m[HOLDS]:
         _forget_used(m)
 
@@ -182,7 +186,7 @@ def _add(m: Ints, router: int, what: tuple[int, int, int], count: int) -> int:
         return count
     best = m[AT_BEST] + e * m[SWITCH_OUTPUTS] + o
     if m[best] != NONE:
-        a, turn = m[best], m[pointer_row(m, router, TURNS) + e]
+        a, turn = m[best], m[pointer_row(m, router, TURNS) + e * POINTER_ROWS]
         before = m[input_row(m, router, m[a + LABEL]) + VC]
         is_sooner = steps(m[c + VC], turn, each) < steps(before, turn, each)
         if priority == m[a + PRIORITY] and is_sooner:
@@ -211,7 +215,9 @@ def _is_right(m: Ints, router: int, a: int) -> bool:
 def turn(m: Ints, router: int, e: int, vc: int) -> None:
     """Let the channel after one that won come first at an input of the switch."""
     after = vc + m[INPUT_PORTS]
-    m[pointer_row(m, router, TURNS) + e] = after if after < m[CHANNELS] else after - m[CHANNELS]
+    m[pointer_row(m, router, TURNS) + e * POINTER_ROWS] = (
+        after if after < m[CHANNELS] else after - m[CHANNELS]
+    )
 
 
 @njit(cache=True, error_model="numpy")
@@ -222,8 +228,8 @@ def _win(m: Ints, router: int, what: tuple[int, int, int], now: int) -> None:
     turn(m, router, e, m[c + VC])
     is_tail = send(m, router, i, now)
     if m[HOLDS] and not is_tail and m[c + HELD] > 0:
-        m[pointer_row(m, router, HELD_CHANNEL) + e] = i
-        m[pointer_row(m, router, HELD_OUTPUT) + e] = o
+        m[pointer_row(m, router, HELD_CHANNEL) + e * POINTER_ROWS] = i
+        m[pointer_row(m, router, HELD_OUTPUT) + e * POINTER_ROWS] = o
 
 
 @njit(cache=True, error_model="numpy")
@@ -231,11 +237,11 @@ def _go_on(m: Ints, router: int, now: int) -> None:
     """Send from channels that hold the switch; one that cannot lets go of it after this cycle."""
     held, to = pointer_row(m, router, HELD_CHANNEL), pointer_row(m, router, HELD_OUTPUT)
     for e in range(m[SWITCH_INPUTS]):
-        i = m[held + e]
+        i = m[held + e * POINTER_ROWS]
         if i == NONE:
             continue
-        m[m[AT_USED] + e], m[m[AT_USED] + m[WIDTH] + m[to + e]] = 1, 1
+        m[m[AT_USED] + e], m[m[AT_USED] + m[WIDTH] + m[to + e * POINTER_ROWS]] = 1, 1
         c = input_row(m, router, i)
         slots = m[output_row(m, router, m[c + CHANNEL]) + CREDITS]
         if slots == 0 or send(m, router, i, now) or m[c + HELD] == 0:
-            m[held + e] = NONE
+            m[held + e * POINTER_ROWS] = NONE

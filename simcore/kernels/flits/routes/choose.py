@@ -77,13 +77,13 @@ def route(m: Ints, router: int, channel: int, packet: int) -> int:
     door = m[AT_DOOR] + m[p + TARGET] * DOOR_WORDS
     target = m[door + EXIT_ROUTER]
     if target == router:
-        return write_way(m, router, channel, 0, (m[door + EXIT_PORT], 0, last, 0))
+        return write_way(m, 0, (m[door + EXIT_PORT], 0, last, 0))
     place = router, channel, target
     if kind == TOLD:
         return as_told(m, router, channel, m[p + TARGET])
     if kind == TABLE:
         output = m[m[AT_TABLE] + router * m[NODES] + m[p + TARGET]]
-        return write_way(m, router, channel, 0, (output, 0, last, 0))
+        return write_way(m, 0, (output, 0, last, 0))
     if kind == MESH:
         return in_order(m, place, (m[LOW_CHANNEL], last), False)
     if kind in (TORUS, BALANCED_TORUS):

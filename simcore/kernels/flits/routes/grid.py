@@ -67,9 +67,9 @@ def next_output(m: Ints, router: int, target: int, is_reverse: bool) -> int:
 @njit(cache=True, error_model="numpy")
 def in_order(m: Ints, place: tuple[int, int, int], span: tuple[int, int], is_reverse: bool) -> int:
     """Write the way from a router and channel to a target, with a range of channels."""
-    router, channel, target = place
+    router, _, target = place
     output = next_output(m, router, target, is_reverse)
-    return write_way(m, router, channel, 0, (output, span[0], span[1], 0))
+    return write_way(m, 0, (output, span[0], span[1], 0))
 
 
 @njit(cache=True, error_model="numpy")
@@ -157,10 +157,10 @@ def _between(m: Ints, router: int, target: int) -> int:
 @njit(cache=True, error_model="numpy")
 def around(m: Ints, place: tuple[int, int, int], packet: int) -> int:
     """Write the way on rings; the direction and the half are chosen when a ring is entered."""
-    router, channel, target = place
+    router, _, target = place
     output, part = ring_output(m, router, target, packet)
     low, high = half(m, part)
-    return write_way(m, router, channel, 0, (output, low, high, 0))
+    return write_way(m, 0, (output, low, high, 0))
 
 
 @njit(cache=True, error_model="numpy")
@@ -172,10 +172,10 @@ def around_by_middle(m: Ints, router: int, channel: int, packet: int) -> int:
     if goal == NONE:
         goal, phase = m[door + EXIT_ROUTER], 1
     if goal == router:
-        return write_way(m, router, channel, 0, (m[door + EXIT_PORT], 0, m[CHANNELS] - 1, 0))
+        return write_way(m, 0, (m[door + EXIT_PORT], 0, m[CHANNELS] - 1, 0))
     output, part = ring_output(m, router, goal, packet)
     low = (2 * part + phase) * quarter
-    return write_way(m, router, channel, 0, (output, low, low + quarter - 1, 0))
+    return write_way(m, 0, (output, low, low + quarter - 1, 0))
 
 
 @njit(cache=True, error_model="numpy")

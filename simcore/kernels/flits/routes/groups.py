@@ -49,7 +49,7 @@ def between_groups(m: Ints, router: int, channel: int, packet: int) -> int:
         m[p + PART] = 0
     if output >= 3 * m[SIDE] - 1:
         m[p + PART] = 1
-    return write_way(m, router, channel, 0, (output, m[p + PART], m[p + PART], 0))
+    return write_way(m, 0, (output, m[p + PART], m[p + PART], 0))
 
 
 @njit(cache=True, error_model="numpy")
@@ -64,7 +64,7 @@ def around_groups(m: Ints, router: int, channel: int, packet: int) -> int:
     output = group_output(m, router, m[p + MIDDLE] if m[p + PART] == 0 else target)
     if m[p + PART] == 1 and output >= 3 * m[SIDE] - 1:
         m[p + PART] = 2
-    return write_way(m, router, channel, 0, (output, m[p + PART], m[p + PART], 0))
+    return write_way(m, 0, (output, m[p + PART], m[p + PART], 0))
 
 
 @njit(cache=True, error_model="numpy")

@@ -22,4 +22,4 @@ def up_or_down(m: Ints, router: int, channel: int, target: int, looks: bool) -> 
             other = k + int(draw(m) * k)
             if held_slots(m, router, output) > held_slots(m, router, other):
                 output = other
-    return write_way(m, router, channel, 0, (output, 0, m[CHANNELS] - 1, 0))
+    return write_way(m, 0, (output, 0, m[CHANNELS] - 1, 0))
