@@ -5,6 +5,7 @@ import numpy as np
 from simcore.flits.case import Case
 from simcore.kernels.flits import network as of
 from simcore.kernels.flits.allocation import OUTPUT_FIRST
+from simcore.kernels.flits.due import BITS, SOON
 from simcore.kernels.flits.network import Ints
 from simcore.kernels.flits.passing import STAGES
 from simcore.kernels.flits.routes.rule import LOOKING, TOLD
@@ -65,7 +66,8 @@ class Memory:
             of.MAY_PASS: _may_pass(case), of.SWITCH_INPUTS: inputs, of.SWITCH_OUTPUTS: outputs,
             of.ONE_STAGE: how.turns > 0, of.TURNS_SIZE: how.turns, of.LIVE: is_live,
             of.SLOW_LINKS: bool((case.links.slowness != of.CYCLE).any()),
-            of.ENDED: of.NONE, of.FREE_ROWS: self._shapes[of.AT_PACKET][0],
+            of.SOON_WORDS: self._shapes[of.AT_SOON][1], of.ENDED: of.NONE,
+            of.FREE_ROWS: self._shapes[of.AT_PACKET][0],
         }  # fmt: skip
         for word, value in words.items():
             self.words[word] = int(value)
@@ -191,7 +193,7 @@ def _shapes(case: Case, targets: int) -> dict[int, tuple[int, ...]]:
         of.AT_TARGET: (targets,), of.AT_INPUT: (routers, each, of.INPUT_WORDS),
         of.AT_FLIT: (routers, each, how.depth),
         of.AT_WAY: (routers, each, of.MOST_WAYS, of.WAY_WORDS),
-        of.AT_FOUND: (of.MOST_WAYS, of.WAY_WORDS),
+        of.AT_FOUND: (of.MOST_WAYS, of.WAY_WORDS), of.AT_SOON: (SOON, -(-nodes // BITS)),
         of.AT_OUTPUT: (routers, each, of.OUTPUT_WORDS), of.AT_BUSY: (routers, each),
         of.AT_POINTER: (routers, width, of.POINTER_ROWS),
         of.AT_ROUTER: (routers, of.ROUTER_WORDS), of.AT_CROSSING: (routers, crossing, 3),

@@ -65,11 +65,12 @@ begin one, to end it and to make a packet within it, as parts of ``CHANCES``; 0:
 CHANCES = 1 << 53
 
 ONE_STAGE, TURNS_SIZE, SLOW_LINKS, LIVE, FREE_ROWS, FREE_MESSAGE, ENDED, AT_MESSAGE = range(84, 92)
-AT_FOUND = 92
+AT_FOUND, AT_SOON, SOON_WORDS, SOON_NODES = range(92, 96)
 """Words for routers that route, allot and send within a cycle, and the places of an input's turn;
 whether any link is slower than a flit per cycle; whether nodes send messages that are told one by
 one, free rows of packets then, first free row of messages, first message that has ended, and where
-the tables of messages and of the ways that a head has just found begin."""
+the tables of messages, of the ways that a head has just found and of nodes that wait begin; words
+of a row of these, and nodes in them."""
 HEADER_WORDS = 96
 
 TO, TO_CHANNEL, TO_CYCLES, FROM_ROW, FROM_CYCLES, SLOWNESS, BUSY_UNTIL, TURN, CARRIED = range(9)

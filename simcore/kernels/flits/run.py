@@ -6,6 +6,7 @@ on its way are left out.
 """
 
 from simcore.kernels.flits.crossing import put_credit
+from simcore.kernels.flits.due import next_due, wake
 from simcore.kernels.flits.messages import end_packet
 from simcore.kernels.flits.network import (
     ARRIVALS,
@@ -16,7 +17,6 @@ from simcore.kernels.flits.network import (
     AT_BACK,
     AT_COUNT,
     AT_DOOR,
-    AT_DUE,
     AT_NODE,
     AT_NODE_OUTPUT,
     AT_OUTPUT,
@@ -72,7 +72,6 @@ from simcore.kernels.flits.network import (
     TAIL,
     TAKEN,
     UNTIL_CREDIT,
-    WAITING_NODES,
     WHAT,
     WHEEL_WIDTH,
     WHERE,
@@ -81,7 +80,7 @@ from simcore.kernels.flits.network import (
     output_row,
     packet_row,
 )
-from simcore.kernels.flits.nodes import scale_of, send_all, wake
+from simcore.kernels.flits.nodes import scale_of, send_all
 from simcore.kernels.flits.one_stage import cycle_of_one_stage
 from simcore.kernels.flits.passing import keep, list_busy, look_at, pass_on, wake_router
 from simcore.kernels.flits.router import cycle_of_router
@@ -108,7 +107,7 @@ def run_until(m: Ints, chance: float, span: Ints) -> int:
     now, last, until = span[0], span[1], span[4]
     while now < last:
         if words[IN_FLIGHT] == 0 and words[AWAKE_COUNT] == 0 and words[SENDING] == 0:
-            now = max(now, min(last, _next_packet(words, last)))
+            now = max(now, min(last, next_due(words, now, last)))
             if now == last:
                 break
         if words[LIVE] and words[FREE_ROWS] < words[SENDING]:
@@ -125,12 +124,6 @@ def run_until(m: Ints, chance: float, span: Ints) -> int:
         if until < 0 and words[MEASURED_ON_WAY] == 0 and _all_made(words, span[3]):
             break
     return int(now)
-
-
-@njit(cache=True, error_model="numpy")
-def _next_packet(m: Ints, never: int) -> int:
-    """Cycle in which the first of the nodes that wait makes a packet."""
-    return int(m[m[AT_DUE]] // m[NODES]) if m[WAITING_NODES] > 0 else never
 
 
 @njit(cache=True, error_model="numpy")
