@@ -58,7 +58,7 @@ class Memory:
             of.FIRST_PORT: case.rule.first, of.LOW_CHANNEL: case.rule.low,
             of.NODE_CREDIT: case.links.node_latency, of.TRAFFIC: traffic[0],
             of.SPOTS_COUNT: len(traffic[1]), of.IS_BATCH: case.batch > 0,
-            of.MOST_OUT: case.most_out, of.RANDOM: state,
+            of.MOST_OUT: case.most_out, of.RANDOM: state, of.ROUTES_RANDOM: seed_state(~seed),
             of.LAST_ROW: self._shapes[of.AT_WHEEL][0] - 1,
             of.WHEEL_WIDTH: self._shapes[of.AT_WHEEL][1],
             of.BACK_WIDTH: self._shapes[of.AT_BACK][1],
@@ -124,7 +124,8 @@ class Memory:
         at, ports = links.from_router, links.router.shape[1]
         outputs, nodes = int(self.words[of.AT_OUTPUT]), int(self.words[of.AT_NODE_OUTPUT])
         row = np.where(at >= 0, (at * ports + links.from_port) * channels, (-1 - at) * channels)
-        return np.where(at >= 0, outputs, nodes) + row * of.OUTPUT_WORDS
+        first = np.where(at >= 0, np.int64(outputs), np.int64(nodes))
+        return np.asarray(first + row * of.OUTPUT_WORDS, np.int64)
 
     def grow(self) -> None:
         """Double the rows for packets and for messages; those that there are keep their numbers."""

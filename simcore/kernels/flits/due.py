@@ -48,7 +48,7 @@ def _trailing_zeros(context: Any, word: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
 
-    return types.int64(types.int64), generate  # type: ignore[no-untyped-call]
+    return types.int64(types.int64), generate
 
 
 @njit(cache=True, error_model="numpy")

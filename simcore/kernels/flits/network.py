@@ -71,7 +71,9 @@ whether any link is slower than a flit per cycle; whether nodes send messages th
 one, free rows of packets then, first free row of messages, first message that has ended, and where
 the tables of messages, of the ways that a head has just found and of nodes that wait begin; words
 of a row of these, and nodes in them."""
-HEADER_WORDS = 96
+ROUTES_RANDOM = 96
+"""Word for the state of what routes draw: a seed gives the same traffic whatever the routes."""
+HEADER_WORDS = 104
 
 TO, TO_CHANNEL, TO_CYCLES, FROM_ROW, FROM_CYCLES, SLOWNESS, BUSY_UNTIL, TURN, CARRIED = range(9)
 CLAIMED, FLOWS = 9, 10
@@ -243,16 +245,28 @@ class How(NamedTuple):
 
 @njit(cache=True, error_model="numpy")
 def draw(m: Ints) -> float:
-    """Number in [0, 1), by xorshift64*.
+    """Number in [0, 1) for traffic and allocators."""
+    return float(_next_number(m, RANDOM))
+
+
+@njit(cache=True, error_model="numpy")
+def draw_way(m: Ints) -> float:
+    """Number in [0, 1) for routes."""
+    return float(_next_number(m, ROUTES_RANDOM))
+
+
+@njit(cache=True, error_model="numpy")
+def _next_number(m: Ints, state: int) -> float:
+    """Number in [0, 1), by xorshift64*, from the word of a state.
 
     Source: S. Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled",
     ACM TOMS 42(4), 2016.
     """
-    x = np.uint64(m[RANDOM])
+    x = np.uint64(m[state])
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
     x ^= x >> np.uint64(27)
-    m[RANDOM] = np.int64(x)
+    m[state] = np.int64(x)
     return float((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / float(1 << 53)
 
 

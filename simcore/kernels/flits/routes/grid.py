@@ -20,7 +20,7 @@ from simcore.kernels.flits.network import (
     TARGET,
     WAY,
     Ints,
-    draw,
+    draw_way,
     packet_row,
 )
 from simcore.kernels.flits.routes.rule import (
@@ -87,7 +87,7 @@ def either_order(m: Ints, place: tuple[int, int, int], is_first: bool) -> int:
             rising = held_slots(m, router, next_output(m, router, target, False))
             falling = held_slots(m, router, next_output(m, router, target, True))
             difference = rising - falling
-        is_reverse = difference > 0 or (difference == 0 and draw(m) < 0.5)
+        is_reverse = difference > 0 or (difference == 0 and draw_way(m) < 0.5)
     return in_order(m, place, half(m, int(is_reverse)), is_reverse)
 
 
@@ -106,7 +106,7 @@ def towards_middle(m: Ints, router: int, packet: int) -> int:
         elif m[KIND] == FLAT_DETOUR:
             m[p + MIDDLE] = _detour(m, router, exit_)
         else:
-            m[p + MIDDLE] = int(draw(m) * m[ROUTERS])
+            m[p + MIDDLE] = int(draw_way(m) * m[ROUTERS])
     if m[p + MIDDLE] == router:
         m[p + MIDDLE], m[p + DIMENSION] = NONE, NONE
     return int(m[p + MIDDLE])
@@ -131,7 +131,7 @@ def _detour(m: Ints, router: int, target: int) -> int:
         here, there = place_of(m, router, d), place_of(m, target, d)
         place = here
         if here != there:
-            place = int(draw(m) * m[SIDE])
+            place = int(draw_way(m) * m[SIDE])
             straight += 1
             around_ += int(place != here) + int(place != there)
         middle += place * stride
@@ -149,7 +149,7 @@ def _between(m: Ints, router: int, target: int) -> int:
     for d in range(m[DIMENSIONS]):
         here, there = place_of(m, router, d), place_of(m, target, d)
         low, high = min(here, there), max(here, there)
-        middle += (low + int(draw(m) * (high - low + 1))) * stride
+        middle += (low + int(draw_way(m) * (high - low + 1))) * stride
         stride *= m[SIDE]
     return middle
 
@@ -188,12 +188,12 @@ def ring_output(m: Ints, router: int, target: int, packet: int) -> tuple[int, in
             continue
         if m[p + DIMENSION] != d:
             up = there - here if there >= here else there - here + side
-            is_up = 2 * up < side or (2 * up == side and draw(m) < 0.5)
+            is_up = 2 * up < side or (2 * up == side and draw_way(m) < 0.5)
             wraps = here > there if is_up else there > here
             m[p + DIMENSION], m[p + WAY] = d, 0 if is_up else 1
             m[p + PART] = int(wraps) if is_up else int(not wraps)
             if m[KIND] == BALANCED_TORUS and not wraps and not _crosses(side, here, there):
-                m[p + PART] = 0 if draw(m) < 0.5 else 1
+                m[p + PART] = 0 if draw_way(m) < 0.5 else 1
         return int(m[FIRST_PORT] + 2 * d + m[p + WAY]), int(m[p + PART])
     return NONE, 0
 

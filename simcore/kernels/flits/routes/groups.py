@@ -15,7 +15,7 @@ from simcore.kernels.flits.network import (
     SIDE,
     TARGET,
     Ints,
-    draw,
+    draw_way,
     packet_row,
 )
 from simcore.kernels.flits.routes.rule import held_slots, write_way
@@ -73,7 +73,7 @@ def _first_phase(m: Ints, router: int, packet: int) -> int:
     target, group = m[p + TARGET], router // each
     if target // (m[SIDE] * each) == group:
         return 2
-    middle = int(draw(m) * m[NODES])
+    middle = int(draw_way(m) * m[NODES])
     m[p + MIDDLE] = middle
     if middle // (m[SIDE] * each) == group:
         return 1
