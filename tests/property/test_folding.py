@@ -135,9 +135,7 @@ def test_members_held_together_never_end_before_the_unfolded_ones(algorithm: str
         graph,
         platform,
         system,
-        NodeTimes(
-            operator_times_ns(graph.operators, platform.npu, workload.precision, compute)
-        ),
+        NodeTimes(operator_times_ns(graph.operators, platform.npu, workload.precision, compute)),
         place_groups(graph.groups, platform.dimensions),
         [],
     )
