@@ -11,6 +11,8 @@ from simcore.kernels.flits.passing import STAGES
 from simcore.kernels.flits.routes.rule import LOOKING, TOLD
 
 _SEED = 0x9E3779B97F4A7C15
+_ROUTES = 3_000_000
+"""Difference of the seed of routes from that of traffic."""
 _FEW = 64
 """Rows for packets and messages that are told one by one, to begin with."""
 _DUE = [of.ROUTE_DUE, of.CROSSING_DUE, of.CHANNELS_DUE, of.SWITCH_DUE]
@@ -58,7 +60,7 @@ class Memory:
             of.FIRST_PORT: case.rule.first, of.LOW_CHANNEL: case.rule.low,
             of.NODE_CREDIT: case.links.node_latency, of.TRAFFIC: traffic[0],
             of.SPOTS_COUNT: len(traffic[1]), of.IS_BATCH: case.batch > 0,
-            of.MOST_OUT: case.most_out, of.RANDOM: state, of.ROUTES_RANDOM: seed_state(~seed),
+            of.MOST_OUT: case.most_out, of.RANDOM: state, of.ROUTES_RANDOM: seed_state(seed + _ROUTES),
             of.LAST_ROW: self._shapes[of.AT_WHEEL][0] - 1,
             of.WHEEL_WIDTH: self._shapes[of.AT_WHEEL][1],
             of.BACK_WIDTH: self._shapes[of.AT_BACK][1],
