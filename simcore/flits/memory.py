@@ -47,7 +47,7 @@ class Memory:
         starts = of.HEADER_WORDS + np.concatenate([[0], np.cumsum(sizes)])
         self.words = np.zeros(int(starts[-1]), np.int64)
         self.words[list(self._shapes)] = starts[:-1]
-        state = seed_state(seed)
+        seeds = seed_state(seed), seed_state(seed + _ROUTES)
         words: dict[int, int] = {
             of.ROUTERS: routers, of.PORTS: ports, of.CHANNELS: how.channels, of.DEPTH: how.depth,
             of.NODES: case.nodes, of.SIZE: how.size, of.ROUTING_CYCLES: how.routing,
@@ -60,17 +60,15 @@ class Memory:
             of.FIRST_PORT: case.rule.first, of.LOW_CHANNEL: case.rule.low,
             of.NODE_CREDIT: case.links.node_latency, of.TRAFFIC: traffic[0],
             of.SPOTS_COUNT: len(traffic[1]), of.IS_BATCH: case.batch > 0,
-            of.MOST_OUT: case.most_out, of.RANDOM: state,
-            of.ROUTES_RANDOM: seed_state(seed + _ROUTES),
+            of.MOST_OUT: case.most_out, of.RANDOM: seeds[0], of.ROUTES_RANDOM: seeds[1],
             of.LAST_ROW: self._shapes[of.AT_WHEEL][0] - 1,
             of.WHEEL_WIDTH: self._shapes[of.AT_WHEEL][1],
             of.BACK_WIDTH: self._shapes[of.AT_BACK][1],
             of.CROSSING_ROWS: self._shapes[of.AT_CROSSING][1], of.WIDTH: _width(case),
             of.MAY_PASS: _may_pass(case), of.SWITCH_INPUTS: inputs, of.SWITCH_OUTPUTS: outputs,
-            of.ONE_STAGE: how.turns > 0, of.TURNS_SIZE: how.turns, of.LIVE: is_live,
-            of.SLOW_LINKS: bool((case.links.slowness != of.CYCLE).any()),
-            of.SOON_WORDS: self._shapes[of.AT_SOON][1], of.ENDED: of.NONE,
-            of.FREE_ROWS: self._shapes[of.AT_PACKET][0],
+            of.SOON_WORDS: -(-case.nodes // BITS), of.ENDED: of.NONE, of.TURNS_SIZE: how.turns,
+            of.LIVE: is_live, of.SLOW_LINKS: bool((case.links.slowness != of.CYCLE).any()),
+            of.ONE_STAGE: how.turns > 0, of.FREE_ROWS: self._shapes[of.AT_PACKET][0],
         }  # fmt: skip
         for word, value in words.items():
             self.words[word] = int(value)
