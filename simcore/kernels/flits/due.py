@@ -27,12 +27,13 @@ from simcore.kernels.jit import njit
 
 SOON = 512
 """Cycles, a power of two."""
-BITS = 64
+BITS = 32
+"""Of a word, all of them beside its sign."""
 
 
 def lowest_bit(word: int) -> int:
     """Number of the lowest bit of a word that is set."""
-    return (word & -word).bit_length() - 1
+    return (int(word) & -int(word)).bit_length() - 1
 
 
 @overload(lowest_bit)
