@@ -22,6 +22,7 @@ from simcore.bounds.machine_terms import (
     system_row,
 )
 from simcore.bounds.plan_terms import plan_terms
+from simcore.bounds.tier_floor import may_offload, tier_floor_ns
 from simcore.bounds.work_floor import NOT_WORK, WorkFloor
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run, RunTemplate
@@ -87,6 +88,11 @@ class DesignBounds:
         work = ("stack", "workload", "plan", "platform.npu", "compute")
         self._plan = part(rows.add_plan, *work)
         self._work = part(rows.add_work, *work, "system.execution", without=NOT_WORK)
+        self._tiers = None
+        if may_offload(template, choices):
+            sizes = [f"platform.dimensions[{d}].npus" for d in range(self._count)]
+            holders = ("stack", "workload", "plan", "platform.tiers", *sizes)
+            self._tiers = part(rows.add_tiers, *holders)
         self._fill = part(rows.add_footprint, "stack", "workload", "plan")
         self._system = part(rows.add_system, *(f"system.{key}" for key in _SYSTEM_KEYS))
         places = [f"platform.dimensions[{d}]" for d in range(self._count)]
@@ -107,7 +113,8 @@ class DesignBounds:
     @property
     def paths(self) -> frozenset[str]:
         """The columns that bounds and footprints depend on; the others change neither."""
-        parts = (self._plan, self._work, self._fill, self._system, *self._links, *self._rates)
+        parts = [self._plan, self._work, self._fill, self._system, *self._links, *self._rates]
+        parts += [self._tiers] if self._tiers else []
         return frozenset(path for part in parts for path in part.paths)
 
     def times_s(self, codes: Codes, *, within_capacity: bool = False) -> Floats:
@@ -125,7 +132,7 @@ class DesignBounds:
         Raises:
             ConfigError: A value is not allowed in a run file.
         """
-        bounds_s = self._all_s(codes, has_network=True)
+        bounds_s = np.maximum(self._all_s(codes, has_network=True), self._tiers_s(codes))
         return np.maximum(bounds_s, self._traffic_s(codes)) if within_capacity else bounds_s
 
     def compute_times_s(self, codes: Codes) -> Floats:
@@ -152,10 +159,10 @@ class DesignBounds:
         for begin in range(0, designs, _BLOCK):
             block = slice(begin, min(begin + _BLOCK, designs))
             bounds[block] = self._block_ns(codes, block, has_network)
-        return np.maximum(bounds * (1e-9 * _SAFETY), self.floor_times_s(codes))
+        return np.maximum(bounds * (1e-9 * _SAFETY), self._work_s(codes))
 
     def floor_times_s(self, codes: Codes) -> Floats:
-        """Looser bounds that are known sooner: those of the computing alone, on any network.
+        """Looser bounds that are known sooner: of computing and of ports of tiers of memory alone.
 
         Args:
             codes: As for ``times_s``.
@@ -163,9 +170,22 @@ class DesignBounds:
         Returns:
             (N,) float64; infinite where the plan does not fit the workload.
         """
+        return np.maximum(self._work_s(codes), self._tiers_s(codes))
+
+    def _work_s(self, codes: Codes) -> Floats:
+        """Least times of the computing alone."""
         designs = len(next(iter(codes.values()))) if codes else 1
         rows = self._work.rows(codes, slice(0, designs))
         table = self._rows.work_ns.array_and(np.inf)  # row -1 is the last one
+        return np.broadcast_to(table[rows] * (1e-9 * _SAFETY), (designs,)).copy()
+
+    def _tiers_s(self, codes: Codes) -> Floats | float:
+        """Least times of ports of tiers; 0 where no design has any."""
+        if self._tiers is None:
+            return 0.0
+        designs = len(next(iter(codes.values()))) if codes else 1
+        rows = self._tiers.rows(codes, slice(0, designs))
+        table = self._rows.tiers_ns.array_and(0.0)  # row -1, of what cannot be told, is the last
         return np.broadcast_to(table[rows] * (1e-9 * _SAFETY), (designs,)).copy()
 
     def footprint_bytes(self, codes: Codes) -> Floats:
@@ -246,6 +266,7 @@ class _Rows:
     rates: list[list[float]] = field(default_factory=list)
     footprint_bytes: Grown = field(default_factory=lambda: Grown(np.float64))
     work_ns: Grown = field(default_factory=lambda: Grown(np.float64))
+    tiers_ns: Grown = field(default_factory=lambda: Grown(np.float64))
     work_floor: WorkFloor = field(default_factory=WorkFloor)
     packed: BoundTables | None = None
     packed_rows: tuple[int, ...] = ()
@@ -279,6 +300,13 @@ class _Rows:
         except InfeasibleError:
             return _INFEASIBLE
         return len(self.work_ns) - 1
+
+    def add_tiers(self, run: Run) -> int:
+        try:
+            self.tiers_ns.append(tier_floor_ns(run, self.work_floor.memo))
+        except (InfeasibleError, ConfigError):
+            return _INFEASIBLE
+        return len(self.tiers_ns) - 1
 
     def add_system(self, run: Run) -> int:
         self.systems.append(system_row(run.system))

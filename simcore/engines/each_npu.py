@@ -7,6 +7,7 @@ differently, and for designs in which the members of a collective do not end tog
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,14 @@ from simcore.engines.collectives.members import engine_dimensions, engine_option
 from simcore.engines.collectives.phases import runnable
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.events.fold.run import run_folded
-from simcore.engines.events.input import EngineInput, GridGroup, Ints, ListGroup, SystemOptions
+from simcore.engines.events.input import (
+    EngineInput,
+    GridGroup,
+    Ints,
+    ListGroup,
+    RemoteMemory,
+    SystemOptions,
+)
 from simcore.engines.events.programs import Program
 from simcore.engines.machine_times import MachineTimes, ProgramTimes
 from simcore.engines.stages.accounts import book
@@ -28,26 +36,42 @@ from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.network import DEFAULT_BACKEND
 from simcore.terms import CollectiveKind, NodeKind
-from simcore.workload.graph import Axis, StageGraph, TrainingGraph
+from simcore.workload.graph import Axis, StageGraph, TrainingGraph, ports_of
+
+_LOCAL_KEYS = {axis: 1 + index for index, axis in enumerate(Axis)}
+_FIRST_SHARED_KEY = 16
+_NOTHING = np.zeros(0, np.int64)
+
+
+class NodeTimes(NamedTuple):
+    """Times of nodes by what they do.
+
+    Attributes:
+        operator_ns: (O,) int64, of each operator.
+        transfer_ns: (T,) int64, of each transfer into or out of a tier of memory.
+    """
+
+    operator_ns: NDArray[np.int64]
+    transfer_ns: NDArray[np.int64] = _NOTHING
+
+    def at_speed(self, speed: float) -> "NodeTimes":
+        """Times of an NPU that computes at a multiple of the speed."""
+        return self._replace(operator_ns=np.rint(self.operator_ns / speed).astype(np.int64))
 
 
 def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTimes) -> Ran:
     """Run the programs of all NPUs; each stage is told by its NPU that ends last.
 
     Raises:
-        ConfigError: All NPUs together have too many nodes, or move data into tiers of memory; says
-            what to choose.
+        ConfigError: All NPUs together have too many nodes; says what to choose.
         SimulationError: The NPUs wait for each other for ever; names the nodes.
     """
     platform, operator_ns = machine.platform, times.operator_ns
-    if graph.transfers:
-        rule = f"goes with backend {DEFAULT_BACKEND} and with groups that lie alike only"
-        used = ", ".join(sorted({transfer.tier for transfer in graph.transfers}))
-        raise ConfigError("plan.offload", rule, got=used)
     lowered = lower(graph, platform.dimensions, operator_ns, times.collectives, times.transfer_ns)
     check_nodes(graph, lowered, times, machine)
     shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
-    inputs = expand(graph, platform, machine.system, operator_ns, times.placements, shared)
+    lasts = NodeTimes(operator_ns, times.transfer_ns)
+    inputs = expand(graph, platform, machine.system, lasts, times.placements, shared)
     network = machine.outside()
     run = execute_each(graph, lowered, replace(inputs, backend=machine.backend, network=network))
     ran = Ran.of_nodes(graph, lowered, run)
@@ -105,15 +129,11 @@ def execute_each(graph: TrainingGraph, lowered: Lowered, inputs: EngineInput) ->
     return replace(ran, booked_ns=book(lowered, start, end))
 
 
-_LOCAL_KEYS = {axis: 1 + index for index, axis in enumerate(Axis)}
-_FIRST_SHARED_KEY = 16
-
-
 def expand(
     graph: TrainingGraph,
     platform: Platform,
     system: System,
-    operator_ns: NDArray[np.int64],
+    times: NodeTimes,
     placements: Mapping[Axis, Placement],
     shared_axes: Sequence[Axis],
 ) -> EngineInput:
@@ -123,7 +143,7 @@ def expand(
         graph: The iteration.
         platform: The machine.
         system: Of the collectives.
-        operator_ns: (O,) int64, time of each operator.
+        times: Of operators and transfers.
         placements: Of the groups whose members are all at one stage.
         shared_axes: Axes whose groups have members at several stages.
 
@@ -131,7 +151,7 @@ def expand(
         SimulationError: An algorithm cannot run in one group but can in another, which one engine
             run cannot express.
     """
-    plan = graph.plan
+    plan, ports = graph.plan, ports_of(graph.transfers)
     groups: dict[int, ListGroup | GridGroup] = {
         _LOCAL_KEYS[axis]: GridGroup(
             extent=np.array(placement.extent, np.int64),
@@ -145,9 +165,9 @@ def expand(
         for member in range(plan.npus_per_stage):
             members = np.array([plan.npu(stage, member) for stage in stages], np.int64)
             groups[_shared_key(graph, axis, member)] = ListGroup(members=members)
-    lasts = [operator_ns] * plan.npus
+    lasts = [times] * plan.npus
     if platform.npu_scale:
-        lasts = [np.rint(operator_ns / speed).astype(np.int64) for speed in platform.speeds()]
+        lasts = [times.at_speed(speed) for speed in platform.speeds()]
     programs = tuple(_program(graph, lasts[npu], npu, shared_axes) for npu in range(plan.npus))
     return EngineInput(
         backend="congestion_unaware",
@@ -156,6 +176,7 @@ def expand(
         programs=programs,
         program_of_npu=np.arange(graph.plan.npus, dtype=np.int64),
         groups=groups,
+        remote_memory=RemoteMemory(kind="ports" if ports else "none", ports=len(ports)),
     )
 
 
@@ -197,7 +218,7 @@ def _shared_key(graph: TrainingGraph, axis: Axis, member: int) -> int:
 
 
 def _program(
-    graph: TrainingGraph, operator_ns: Ints, npu: int, shared_axes: Sequence[Axis]
+    graph: TrainingGraph, times: NodeTimes, npu: int, shared_axes: Sequence[Axis]
 ) -> Program:
     number, member = graph.plan.stage_and_member(npu)
     stage = graph.stages[number]
@@ -211,15 +232,22 @@ def _program(
         for operation in graph.collectives
     ]
     peer = np.where(stage.peer_stage >= 0, of_stage.take(stage.peer_stage, mode="clip"), -1)
+    moves = np.isin(stage.kind, (NodeKind.MEM_LOAD, NodeKind.MEM_STORE))
+    size_bytes, priority = stage.size_bytes.copy(), np.zeros(nodes, np.int64)
+    if moves.any():
+        ports = ports_of(graph.transfers)
+        port = np.array([ports[transfer.port] for transfer in graph.transfers], np.int64)
+        peer[moves] = priority[moves] = port[stage.item[moves]]
+        size_bytes[moves] = times.transfer_ns[stage.item[moves]]
     return Program(
         node_id=np.arange(nodes, dtype=np.uint64),
         kind=stage.kind,
         on_cpu=np.zeros(nodes, np.bool_),
         skipped=np.zeros(nodes, np.bool_),
-        duration_ns=_of_items(stage, NodeKind.COMPUTE, operator_ns, 0),
+        duration_ns=_of_items(stage, NodeKind.COMPUTE, times.operator_ns, 0),
         comm_kind=_of_items(stage, NodeKind.COLLECTIVE, kinds, -1).astype(np.int8),
-        size_bytes=stage.size_bytes,
-        priority=np.zeros(nodes, np.int64),
+        size_bytes=size_bytes,
+        priority=priority,
         group=_of_items(stage, NodeKind.COLLECTIVE, keys, 0),
         involved_dims=np.full(nodes, -1, np.int64),
         peer=peer,

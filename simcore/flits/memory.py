@@ -4,10 +4,15 @@ import numpy as np
 
 from simcore.flits.case import Case
 from simcore.kernels.flits import network as of
+from simcore.kernels.flits.allocation import OUTPUT_FIRST
+from simcore.kernels.flits.due import BITS, SOON
 from simcore.kernels.flits.network import Ints
+from simcore.kernels.flits.passing import STAGES
 from simcore.kernels.flits.routes.rule import LOOKING, TOLD
 
 _SEED = 0x9E3779B97F4A7C15
+_ROUTES = 3_000_000
+"""Difference of the seed of routes from that of traffic."""
 _FEW = 64
 """Rows for packets and messages that are told one by one, to begin with."""
 _DUE = [of.ROUTE_DUE, of.CROSSING_DUE, of.CHANNELS_DUE, of.SWITCH_DUE]
@@ -42,7 +47,7 @@ class Memory:
         starts = of.HEADER_WORDS + np.concatenate([[0], np.cumsum(sizes)])
         self.words = np.zeros(int(starts[-1]), np.int64)
         self.words[list(self._shapes)] = starts[:-1]
-        state = seed_state(seed)
+        seeds = seed_state(seed), seed_state(seed + _ROUTES)
         words: dict[int, int] = {
             of.ROUTERS: routers, of.PORTS: ports, of.CHANNELS: how.channels, of.DEPTH: how.depth,
             of.NODES: case.nodes, of.SIZE: how.size, of.ROUTING_CYCLES: how.routing,
@@ -55,15 +60,15 @@ class Memory:
             of.FIRST_PORT: case.rule.first, of.LOW_CHANNEL: case.rule.low,
             of.NODE_CREDIT: case.links.node_latency, of.TRAFFIC: traffic[0],
             of.SPOTS_COUNT: len(traffic[1]), of.IS_BATCH: case.batch > 0,
-            of.MOST_OUT: case.most_out, of.RANDOM: state,
+            of.MOST_OUT: case.most_out, of.RANDOM: seeds[0], of.ROUTES_RANDOM: seeds[1],
             of.LAST_ROW: self._shapes[of.AT_WHEEL][0] - 1,
             of.WHEEL_WIDTH: self._shapes[of.AT_WHEEL][1],
             of.BACK_WIDTH: self._shapes[of.AT_BACK][1],
             of.CROSSING_ROWS: self._shapes[of.AT_CROSSING][1], of.WIDTH: _width(case),
-            of.MAY_SLEEP: _may_sleep(case), of.SWITCH_INPUTS: inputs, of.SWITCH_OUTPUTS: outputs,
-            of.ONE_STAGE: how.turns > 0, of.TURNS_SIZE: how.turns, of.LIVE: is_live,
-            of.SLOW_LINKS: bool((case.links.slowness != of.CYCLE).any()),
-            of.ENDED: of.NONE, of.FREE_ROWS: self._shapes[of.AT_PACKET][0],
+            of.MAY_PASS: _may_pass(case), of.SWITCH_INPUTS: inputs, of.SWITCH_OUTPUTS: outputs,
+            of.SOON_WORDS: -(-case.nodes // BITS), of.ENDED: of.NONE, of.TURNS_SIZE: how.turns,
+            of.LIVE: is_live, of.SLOW_LINKS: bool((case.links.slowness != of.CYCLE).any()),
+            of.ONE_STAGE: how.turns > 0, of.FREE_ROWS: self._shapes[of.AT_PACKET][0],
         }  # fmt: skip
         for word, value in words.items():
             self.words[word] = int(value)
@@ -78,13 +83,13 @@ class Memory:
         links, depth = case.links, case.how.depth
         link = self.table(of.AT_LINK)
         columns = links.router, links.port, links.latency
-        back = links.from_router, links.from_port, links.from_latency
         for at, table in zip((of.TO, of.TO_CHANNEL, of.TO_CYCLES), columns, strict=True):
             link[..., at] = table
-        for at, table in zip((of.FROM, of.FROM_CHANNEL, of.FROM_CYCLES), back, strict=True):
-            link[..., at] = table
-        link[..., [of.TO_CHANNEL, of.FROM_CHANNEL]] *= case.how.channels
+        link[..., of.TO_CHANNEL] *= case.how.channels
+        link[..., of.FROM_ROW] = self._credited(links, case.how.channels)
+        link[..., of.FROM_CYCLES] = links.from_latency
         link[..., of.SLOWNESS], link[..., of.TURN] = links.slowness, links.turn
+        link[..., of.CLAIMED] = of.NONE
         self.table(of.AT_DOOR)[:, : of.DOOR_BUSY] = _doors(case)
         if case.rule.kind != TOLD:  # those that are told come with their messages
             self.table(of.AT_TABLE)[:] = case.rule.table
@@ -94,13 +99,14 @@ class Memory:
         self.table(of.AT_TARGET)[:] = targets
         inputs = self.table(of.AT_INPUT)
         inputs[..., of.DUE] = of.NONE
+        inputs[..., of.OF_ROUTER] = routers[:, None]
         inputs[..., of.PORT] = np.arange(each) // case.how.channels
         inputs[..., of.VC] = np.arange(each) % case.how.channels
         for at in (of.AT_OUTPUT, of.AT_NODE_OUTPUT):
             self.table(at)[..., of.CREDITS] = depth
         self.table(of.AT_OUTPUT)[..., of.OF_PORT] = inputs[..., of.PORT]
         self.table(of.AT_ROUTER)[:, _DUE] = of.NONE
-        self.table(of.AT_POINTER)[:, [of.HELD_CHANNEL, of.WON_CHANNEL]] = of.NONE
+        self.table(of.AT_POINTER)[..., [of.HELD_CHANNEL, of.WON_CHANNEL]] = of.NONE
         packets, messages = self.table(of.AT_PACKET), self.table(of.AT_MESSAGE)
         packets[:, of.NEXT_FREE] = np.arange(1, len(packets) + 1)
         messages[:, of.FOLLOWS] = np.arange(1, len(messages) + 1)
@@ -113,6 +119,14 @@ class Memory:
         if case.batch:
             self.table(of.AT_SENDING)[:] = np.arange(case.nodes)
             self.words[of.SENDING] = case.nodes
+
+    def _credited(self, links: of.Links, channels: int) -> Ints:
+        """(R, P) places where the output channels begin that the credits of an input go back to."""
+        at, ports = links.from_router, links.router.shape[1]
+        outputs, nodes = int(self.words[of.AT_OUTPUT]), int(self.words[of.AT_NODE_OUTPUT])
+        row = np.where(at >= 0, (at * ports + links.from_port) * channels, (-1 - at) * channels)
+        first = np.where(at >= 0, np.int64(outputs), np.int64(nodes))
+        return np.asarray(first + row * of.OUTPUT_WORDS, np.int64)
 
     def grow(self) -> None:
         """Double the rows for packets and for messages; those that there are keep their numbers."""
@@ -148,12 +162,14 @@ def seed_state(seed: int) -> int:
     return state - 2**64 if state >= 2**63 else state
 
 
-def _may_sleep(case: Case) -> bool:
-    """True if the first two stages of a lone head see nothing that changes meanwhile."""
+def _may_pass(case: Case) -> bool:
+    """True if a flit that is in nobody's way sees nothing that changes until it is sent."""
     how = case.how
-    looks = case.rule.kind in LOOKING
-    stages = how.routing, how.channel_cycles, how.switch_cycles
-    return stages == (1, 1, 1) and not (how.guesses or how.tail_credit or looks)
+    stages = how.routing, how.channel_cycles, how.switch_cycles, how.crossing, how.output_ports
+    kinds = how.channel_kind, how.switch_kind
+    changes = how.guesses or how.tail_credit or how.holds or case.rule.kind in LOOKING
+    is_even = bool((case.links.slowness == of.CYCLE).all())
+    return stages == (1, 1, 1, 1, 1) and max(kinds) <= OUTPUT_FIRST and is_even and not changes
 
 
 def _width(case: Case) -> int:
@@ -168,7 +184,7 @@ def _shapes(case: Case, targets: int) -> dict[int, tuple[int, ...]]:
     each, width = ports * how.channels, _width(case)
     longest = int(max(links.latency.max(), links.from_latency.max(), links.node_latency))
     queued = how.channels * how.depth if how.output_ports > 1 else 0  # at an output, at most
-    rows = 1 << (longest + queued + 2 * how.crossing + 3 - 1).bit_length()
+    rows = 1 << (longest + queued + 2 * how.crossing + STAGES + 3 - 1).bit_length()
     lines = int((links.router != of.NOWHERE).sum()) + nodes
     crossing = ports * max(how.input_ports, how.output_ports) * (how.crossing + 1)
     packets = routers * (each * how.depth + crossing) + rows * lines + nodes + 1
@@ -179,14 +195,15 @@ def _shapes(case: Case, targets: int) -> dict[int, tuple[int, ...]]:
         of.AT_TARGET: (targets,), of.AT_INPUT: (routers, each, of.INPUT_WORDS),
         of.AT_FLIT: (routers, each, how.depth),
         of.AT_WAY: (routers, each, of.MOST_WAYS, of.WAY_WORDS),
+        of.AT_FOUND: (of.MOST_WAYS, of.WAY_WORDS), of.AT_SOON: (SOON, -(-nodes // BITS)),
         of.AT_OUTPUT: (routers, each, of.OUTPUT_WORDS), of.AT_BUSY: (routers, each),
-        of.AT_POINTER: (routers, of.POINTER_ROWS, width),
+        of.AT_POINTER: (routers, width, of.POINTER_ROWS),
         of.AT_ROUTER: (routers, of.ROUTER_WORDS), of.AT_CROSSING: (routers, crossing, 3),
         of.AT_AWAKE: (routers,), of.AT_NODE: (nodes, of.NODE_WORDS),
         of.AT_NODE_OUTPUT: (nodes, how.channels, of.OUTPUT_WORDS),
         of.AT_SENDING: (nodes,), of.AT_DUE: (nodes,),
         of.AT_WHEEL: (rows, lines, of.EVENT_WORDS),
-        of.AT_BACK: (rows, lines * inputs + nodes, of.EVENT_WORDS),
+        of.AT_BACK: (rows, lines * inputs + nodes),
         of.AT_COUNT: (2, rows), of.AT_ASK: (asks, 4), of.AT_GUESS: (of.MOST_WAYS * each, 2),
         of.AT_SPOILT: (each,), of.AT_GRANTED: (width,), of.AT_CHOSEN: (width,),
         of.AT_WIN: (width,), of.AT_BEST: (ports * inputs, ports * outputs), of.AT_USED: (4, width),

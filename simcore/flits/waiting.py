@@ -128,7 +128,7 @@ def _waits_for(memory: Memory, router: int, i: int, holders: Mapping[Step, int])
         for o in range(first + int(way[of.WAY_LOW]), first + int(way[of.WAY_HIGH]) + 1):
             if (router, o) in holders:
                 yield router, holders[router, o]
-            elif outputs[o, of.TAKEN]:  # the tail has left, and its credit has not come
+            elif outputs[o, of.TAKEN] >= of.UNTIL_TAIL:  # or until the credit of a tail that left
                 yield from _behind(memory, router, o)
 
 

@@ -59,6 +59,7 @@ class ServiceSimulator:
                 self._checks.check(run, memory=memory, margin=margin)
             except InfeasibleError as error:
                 raise InfeasibleError(error.rule, f"{pool}: {error.reason}") from None
+        _check_tiers(service)
         if service.prefill.plan.cp > 1:
             reason = "prefill: a pool of a service takes cp 1 only"
             raise InfeasibleError("sequence_is_whole", reason)
@@ -173,3 +174,19 @@ def _nodes(nodes: NodeTimes | None) -> NodeTimes:
     if nodes is None:
         raise AssertionError("every node was executed")
     return nodes
+
+
+def _check_tiers(service: Service) -> None:
+    """Check that no port of a tier of memory serves NPUs of both pools, which meet nowhere here.
+
+    Raises:
+        InfeasibleError: One does.
+    """
+    pools = service.prefill.plan, service.decode.plan
+    for name in pools[0].offload.tiers:
+        if name not in pools[1].offload.tiers:
+            continue
+        sharers = service.platform.tier(name).sharers(service.platform.npus)
+        if pools[0].npus % sharers:
+            reason = f"both pools use tier {name}, of which one port serves NPUs of both"
+            raise InfeasibleError("pools_share_no_port", reason)

@@ -8,7 +8,7 @@ import pytest
 
 from simcore.compute import COMPUTE_MODELS
 from simcore.engines.collectives.ends import is_shared
-from simcore.engines.each_npu import execute_each, expand
+from simcore.engines.each_npu import NodeTimes, execute_each, expand
 from simcore.engines.events.run import run_unfolded
 from simcore.engines.iteration import IterationRunner
 from simcore.engines.stages.times import operator_times_ns, place_groups
@@ -77,7 +77,7 @@ def test_folded_run_equals_that_of_all_npus_in_every_order(
         return
     shared = [axis for axis in Axis if axis in graph.groups and is_shared(job, axis)]
     times = operator_times_ns(graph.operators, platform.npu, workload.precision, compute)
-    inputs = expand(graph, platform, SYSTEM, times, placements, shared)
+    inputs = expand(graph, platform, SYSTEM, NodeTimes(times), placements, shared)
     folded = IterationRunner(platform, SYSTEM, compute).run_graph(graph)
     assert folded.nodes is not None
     if any("held members" in note for note in folded.notes):

@@ -15,7 +15,7 @@ from simcore.config import Run, RunTemplate
 from simcore.engines import choose
 from simcore.engines.collectives.ends import is_shared
 from simcore.engines.collectives.members import engine_dimensions, engine_options
-from simcore.engines.each_npu import expand
+from simcore.engines.each_npu import NodeTimes, expand
 from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.input import EngineInput
 from simcore.engines.events.run import run_unfolded
@@ -50,7 +50,7 @@ def inputs_of(
     compute = COMPUTE_MODELS["roofline"]()
     operator_ns = operator_times_ns(graph.operators, platform.npu, workload.precision, compute)
     try:
-        return expand(graph, platform, system, operator_ns, placements, shared)
+        return expand(graph, platform, system, NodeTimes(operator_ns), placements, shared)
     except SimulationError:
         return None  # an algorithm stands in for another in some groups only
 

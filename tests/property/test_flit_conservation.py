@@ -68,6 +68,8 @@ def test_a_lone_packet_on_a_random_graph_takes_its_shortest_way(
     ways = shortest(links, source, target)
     assume(len(ways) == 1)
     ((cycles, hops),) = ways
+    # each other node sends to itself: the target is done with that when the packet comes
+    assume(source == target or 4 * hops + cycles >= size)
     with TemporaryDirectory() as folder:
         lines = [
             " ".join(

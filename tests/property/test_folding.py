@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from simcore.compute import COMPUTE_MODELS
 from simcore.engines.collectives.ends import is_shared
-from simcore.engines.each_npu import execute_each, expand
+from simcore.engines.each_npu import NodeTimes, execute_each, expand
 from simcore.engines.events.run import run_unfolded
 from simcore.engines.iteration import IterationRunner
 from simcore.engines.stages.times import operator_times_ns, place_groups
@@ -89,7 +89,7 @@ def test_folded_execution_equals_the_unfolded_engine_node_by_node(
     shared = [axis for axis in Axis if axis in graph.groups and is_shared(graph.plan, axis)]
     operator_ns = operator_times_ns(graph.operators, platform.npu, workload.precision, compute)
     try:
-        inputs = expand(graph, platform, system, operator_ns, placements, shared)
+        inputs = expand(graph, platform, system, NodeTimes(operator_ns), placements, shared)
     except SimulationError:
         return  # an algorithm stands in for another in some groups only
     folded = IterationRunner(platform, system, compute).run_graph(graph)
@@ -135,7 +135,7 @@ def test_members_held_together_never_end_before_the_unfolded_ones(algorithm: str
         graph,
         platform,
         system,
-        operator_times_ns(graph.operators, platform.npu, workload.precision, compute),
+        NodeTimes(operator_times_ns(graph.operators, platform.npu, workload.precision, compute)),
         place_groups(graph.groups, platform.dimensions),
         [],
     )

@@ -6,9 +6,10 @@ from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
 from simcore.engines.classes.run import Execution
 from simcore.engines.collectives.ends import is_shared
-from simcore.engines.each_npu import execute_each, expand
+from simcore.engines.each_npu import NodeTimes, execute_each, expand
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.engines.stages.times import operator_times_ns, place_groups
+from simcore.engines.stages.transfers import transfer_times_ns
 from simcore.workload import build_graph
 
 
@@ -33,5 +34,6 @@ def run_three_ways(run: Run) -> ThreeWays:
     )
     placements = place_groups(graph.groups, run.platform.dimensions)
     shared = [axis for axis in graph.groups if is_shared(run.plan, axis)]
-    inputs = expand(graph, run.platform, run.system, operator_ns, placements, shared)
+    times = NodeTimes(operator_ns, transfer_times_ns(graph.transfers, graph.groups, run.platform))
+    inputs = expand(graph, run.platform, run.system, times, placements, shared)
     return ThreeWays(stages, nodes, execute_each(graph, nodes.nodes.lowered, inputs))

@@ -31,7 +31,7 @@ _LONGEST_LATENCY_NS = 1 << 53
 _LONGEST_MEMORY_NS = 1 << 60
 _LONGEST_BUS_NS = 1 << 40
 _MOST_BUS_NS_PER_BYTE = 1e6
-_MEMORY_KINDS = ("none", "per_npu", "per_node", "pool")
+_MEMORY_KINDS = ("none", "per_npu", "per_node", "pool", "ports")
 
 
 def check_inputs(inputs: EngineInput) -> None:

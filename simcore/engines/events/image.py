@@ -96,11 +96,11 @@ def _write_options(image: Image, inputs: EngineInput) -> None:
     words[layout.ENDPOINT_DELAY_NS] = options.endpoint_delay_ns
     words[layout.MEMORY_LATENCY_NS] = memory.latency_ns
     words[layout.MEMORY_BYTES_PER_NS] = memory.bytes_per_ns
-    if memory.kind in ("per_node", "pool"):
+    if memory.kind not in ("none", "per_npu"):
         npus = inputs.program_of_npu.size
-        per_server = memory.npus_per_node if memory.kind == "per_node" else npus
-        servers = -(-npus // per_server)
-        words[layout.NPUS_PER_SERVER] = per_server
+        each = {"per_node": memory.npus_per_node, "pool": npus, "ports": memory.ports}[memory.kind]
+        servers = npus * each if memory.kind == "ports" else -(-npus // each)
+        words[layout.NPUS_PER_SERVER] = each
         servers_at = image.add(np.zeros(servers * layout.SERVER_WORDS, np.int64))
         words[layout.MEMORY_SERVERS] = servers_at
     if options.shared_bus is not None:

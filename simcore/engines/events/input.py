@@ -101,12 +101,16 @@ class GridGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RemoteMemory:
-    """Remote memory model: ``none``, ``per_npu``, ``per_node`` or ``pool``."""
+    """Remote memory model: ``none``, ``per_npu``, ``per_node``, ``pool`` or ``ports``.
+
+    With ``ports`` each NPU has *ports* of its own, and memory nodes say how long they take.
+    """
 
     kind: str = "none"
     latency_ns: int = 0
     bytes_per_ns: int = 0
     npus_per_node: int = 1
+    ports: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

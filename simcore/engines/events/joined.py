@@ -17,6 +17,7 @@ from simcore.engines.events.programs import (
     Transfers,
     fixed_nodes,
     node_codes,
+    ported_nodes,
 )
 
 Ids = NDArray[np.uint64]
@@ -170,11 +171,15 @@ def _given(names: Sequence[str], _: Ids) -> Sequence[str]:
 def _table_of(program: Program) -> tuple[Bodies, Transfers]:
     kind = np.asarray(program.kind, np.int8)
     fixed = fixed_nodes(kind, program.comm_kind, program.peer)
+    ported = ported_nodes(kind, program.peer)
+    code = node_codes(
+        kind, on_cpu=program.on_cpu, skipped=program.skipped, fixed=fixed, ported=ported
+    )
     bodies = Bodies(
         first=np.array([0, kind.size]),
         node_id=np.asarray(program.node_id, np.uint64),
         kind=kind,
-        code=node_codes(kind, on_cpu=program.on_cpu, skipped=program.skipped, fixed=fixed),
+        code=code,
         duration_ns=_whole(program.duration_ns),
         dep_start=_whole(program.dep_start),
         dep=np.ascontiguousarray(program.dep, np.int32),

@@ -52,7 +52,8 @@ class Program:
         name: Names of the nodes, or empty.
 
     A broadcast lasts ``duration_ns`` and sends nothing, and so does a receive whose peer is -1:
-    that is how a replay is written.
+    that is how a replay is written. A memory node whose peer is not -1 takes ``size_bytes`` ns of
+    the port of that number, which its priority names too.
     """
 
     node_id: NDArray[np.uint64]
@@ -282,7 +283,13 @@ def gathered(first: Ints, parts: Ints) -> Ints:
 
 
 def node_codes(
-    kind: Small, *, on_cpu: Flags, skipped: Flags, fixed: Flags, account: Codes | None = None
+    kind: Small,
+    *,
+    on_cpu: Flags,
+    skipped: Flags,
+    fixed: Flags,
+    ported: Flags | None = None,
+    account: Codes | None = None,
 ) -> Codes:
     """(T,) uint8, action, slot and account of each node as in the low bits of its head.
 
@@ -291,6 +298,7 @@ def node_codes(
         on_cpu: (T,) bool, as in ``Program``.
         skipped: (T,) bool, likewise.
         fixed: (T,) bool, lasts its duration whatever its kind.
+        ported: (T,) bool, passes a port of its NPU; None: none does.
         account: (T,) uint8, which time it counts to where that does not follow from its kind.
     """
     number = kind.view(np.uint8)
@@ -298,6 +306,8 @@ def node_codes(
     action[fixed] = layout.ACTION_FIXED
     action[skipped] = layout.ACTION_SKIP
     slot = np.where(on_cpu, layout.SLOT_CPU, _SLOT[number])
+    if ported is not None:
+        action[ported], slot[ported] = layout.ACTION_PORT, layout.SLOT_NONE
     if account is None:
         account = accounts(kind, on_cpu)
     code = action | slot << layout.SLOT_SHIFT | account << layout.ACCOUNT_SHIFT
@@ -349,8 +359,20 @@ def fixed_nodes(kind: Small, comm_kind: Small, peer: Ints) -> Flags:
     return fixed
 
 
+def ported_nodes(kind: Small, peer: Ints) -> Flags:
+    """(T,) bool, accesses to memory that pass a port of their NPU."""
+    ported: Flags = ((kind == NodeKind.MEM_LOAD) | (kind == NodeKind.MEM_STORE)) & (peer >= 0)
+    return ported
+
+
 def node_actions(program: Program) -> Ints:
     """(T,) int64, what issuing each node does."""
     fixed = fixed_nodes(program.kind, program.comm_kind, program.peer)
-    code = node_codes(program.kind, on_cpu=program.on_cpu, skipped=program.skipped, fixed=fixed)
+    code = node_codes(
+        program.kind,
+        on_cpu=program.on_cpu,
+        skipped=program.skipped,
+        fixed=fixed,
+        ported=ported_nodes(program.kind, program.peer),
+    )
     return (code & layout.ACTION_MASK).astype(np.int64)

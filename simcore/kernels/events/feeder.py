@@ -10,7 +10,7 @@ from simcore.kernels.events.compiled import kernel
 from simcore.kernels.events.fold.ties import SENDER, touch
 from simcore.kernels.events.layout import Floats, Ints
 from simcore.kernels.events.messages import new_message, present_as, receive, send
-from simcore.kernels.events.remote_memory import request_memory
+from simcore.kernels.events.remote_memory import leave_port, request_memory, request_port
 from simcore.kernels.events.streams import issue_collective
 from simcore.kernels.events.structures.arena import new_event, release
 from simcore.kernels.events.structures.event_queue import do_later
@@ -23,6 +23,9 @@ def end_node(arena: Ints, rates: Floats, npu: int, position: int) -> None:
     touch(arena, npu + f.NPU_FEEDER_MARK)
     _mark_done(arena, npu, position)
     visit_free_nodes(arena, rates, npu)
+    node = arena[arena[npu + f.NPU_PROGRAM] + f.PROGRAM_TABLE] + position * f.NODE_WORDS
+    if arena[node + f.NODE_HEAD] & f.ACTION_MASK == f.ACTION_PORT:
+        leave_port(arena, npu, position)
 
 
 @kernel
@@ -80,6 +83,8 @@ def _issue(arena: Ints, rates: Floats, npu: int, position: int) -> None:
         do_later(arena, npu, value, f.DO_NODE_DONE, npu, position)
     elif action == f.ACTION_MEMORY:
         request_memory(arena, npu, position)
+    elif action == f.ACTION_PORT:
+        request_port(arena, npu, position)
     else:
         detail = arena[arena[npu + f.NPU_PROGRAM] + f.PROGRAM_DETAILS] + value * f.DETAIL_WORDS
         if action != f.ACTION_COLLECTIVE:

@@ -66,7 +66,7 @@ ENDPOINT_DELAY_NS = 37
 MEMORY_LATENCY_NS = 38
 MEMORY_BYTES_PER_NS = 39
 MEMORY_SERVERS = 40  # table of serialised memory servers, 0: no contention
-NPUS_PER_SERVER = 41
+NPUS_PER_SERVER = 41  # or, where each NPU has several ports, their number
 BUS_LATENCY_NS = 42
 BUS_OVERHEAD_NS = 43
 BUS_GAP_NS = 44
@@ -187,6 +187,7 @@ DETAIL_WORDS = 8
 ACTION_FIXED, ACTION_SEND, ACTION_RECV, ACTION_COLLECTIVE, ACTION_MEMORY, ACTION_SKIP = (
     0, 1, 2, 3, 4, 5,
 )  # fmt: skip
+ACTION_PORT = 6  # an access to memory that takes DETAIL_BYTES ns of the port DETAIL_PEER
 
 # What a collective node runs: its phases.
 PLAN_PHASES, PLAN_ORDERS, PLAN_SMALLEST_CHUNK, PLAN_GROUP, PLAN_GATHERS, PLAN_CUSTOM = (

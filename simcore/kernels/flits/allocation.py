@@ -12,7 +12,16 @@ Transactions on Networking 7(2), 1999; W. Dally, B. Towles, Principles and Pract
 Interconnection Networks, 2004, chapter 19.
 """
 
-from simcore.kernels.flits.network import AT_ASK, AT_CHOSEN, AT_GRANTED, AT_USED, AT_WIN, NONE, Ints
+from simcore.kernels.flits.network import (
+    AT_ASK,
+    AT_CHOSEN,
+    AT_GRANTED,
+    AT_USED,
+    AT_WIN,
+    NONE,
+    POINTER_ROWS,
+    Ints,
+)
 from simcore.kernels.flits.network import WIDTH as WORDS
 from simcore.kernels.jit import njit
 
@@ -86,7 +95,10 @@ def _both(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
         if m[granted + o] == a and m[chosen + i] == a:
             m[win + wins] = a
             wins += 1
-            m[size[2] + o], m[size[3] + i] = past(i, size[0]), past(o, size[1])
+            m[size[2] + o * POINTER_ROWS], m[size[3] + i * POINTER_ROWS] = (
+                past(i, size[0]),
+                past(o, size[1]),
+            )
         a += ASK_WORDS
     _clean(m, count)
     return wins
@@ -107,13 +119,15 @@ def _input_first(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
     for j in range(count):
         a = first + j * ASK_WORDS
         i = m[a + INPUT]
-        if _is_better(m, a, m[chosen + i], (OUTPUT, m[size[3] + i], size[1]), True):
+        if _is_better(m, a, m[chosen + i], (OUTPUT, m[size[3] + i * POINTER_ROWS], size[1]), True):
             m[chosen + i] = a
     for j in range(count):
         a = first + j * ASK_WORDS
         i, o = m[a + INPUT], m[a + OUTPUT]
         is_chosen = m[chosen + i] == a
-        if is_chosen and _is_better(m, a, m[granted + o], (INPUT, m[size[2] + o], size[0]), True):
+        if is_chosen and _is_better(
+            m, a, m[granted + o], (INPUT, m[size[2] + o * POINTER_ROWS], size[0]), True
+        ):
             m[granted + o] = a
     return _both(m, count, size)
 
@@ -125,13 +139,15 @@ def _output_first(m: Ints, count: int, size: tuple[int, int, int, int], looks: b
     for j in range(count):
         a = first + j * ASK_WORDS
         o = m[a + OUTPUT]
-        if _is_better(m, a, m[granted + o], (INPUT, m[size[2] + o], size[0]), looks):
+        if _is_better(m, a, m[granted + o], (INPUT, m[size[2] + o * POINTER_ROWS], size[0]), looks):
             m[granted + o] = a
     for j in range(count):
         a = first + j * ASK_WORDS
         i = m[a + INPUT]
         is_granted = m[granted + m[a + OUTPUT]] == a
-        if is_granted and _is_better(m, a, m[chosen + i], (OUTPUT, m[size[3] + i], size[1]), looks):
+        if is_granted and _is_better(
+            m, a, m[chosen + i], (OUTPUT, m[size[3] + i * POINTER_ROWS], size[1]), looks
+        ):
             m[chosen + i] = a
     return _both(m, count, size)
 
@@ -148,13 +164,17 @@ def _again(m: Ints, count: int, size: tuple[int, int, int, int], wins: int) -> i
         a = first + j * ASK_WORDS
         i, o = m[a + INPUT], m[a + OUTPUT]
         is_left = not m[inputs + i] and not m[outputs + o]
-        if is_left and _is_better(m, a, m[granted + o], (INPUT, m[size[2] + o], size[0]), False):
+        if is_left and _is_better(
+            m, a, m[granted + o], (INPUT, m[size[2] + o * POINTER_ROWS], size[0]), False
+        ):
             m[granted + o] = a
     for j in range(count):
         a = first + j * ASK_WORDS
         i = m[a + INPUT]
         is_granted = m[granted + m[a + OUTPUT]] == a
-        if is_granted and _is_better(m, a, m[chosen + i], (OUTPUT, m[size[3] + i], size[1]), False):
+        if is_granted and _is_better(
+            m, a, m[chosen + i], (OUTPUT, m[size[3] + i * POINTER_ROWS], size[1]), False
+        ):
             m[chosen + i] = a
     for j in range(count):
         a = first + j * ASK_WORDS

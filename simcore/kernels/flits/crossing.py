@@ -24,9 +24,8 @@ from simcore.kernels.flits.network import (
     FIRST,
     FLIT_BITS,
     FREE_FROM,
-    FROM,
-    FROM_CHANNEL,
     FROM_CYCLES,
+    FROM_ROW,
     HELD,
     HOPS,
     IDLE,
@@ -35,6 +34,8 @@ from simcore.kernels.flits.network import (
     LINK_WORDS,
     NUMBER,
     OUTPUT,
+    OUTPUT_WORDS,
+    POINTER_ROWS,
     PORT,
     PORTS,
     READY,
@@ -49,6 +50,7 @@ from simcore.kernels.flits.network import (
     TO,
     TO_CHANNEL,
     TO_CYCLES,
+    UNTIL_CREDIT,
     VC,
     WHEEL_WIDTH,
     Ints,
@@ -72,12 +74,11 @@ def put_flit(m: Ints, when: int, at: int, where: int, flit: int) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def put_credit(m: Ints, when: int, at: int, where: int) -> None:
-    """Put a credit onto a link."""
+def put_credit(m: Ints, when: int, output: int) -> None:
+    """Put a credit onto a link: it comes back in a cycle to the words of an output channel."""
     row = when & m[LAST_ROW]
     count = m[AT_COUNT] + m[LAST_ROW] + 1 + row
-    e = m[AT_BACK] + (row * m[BACK_WIDTH] + m[count]) * EVENT_WORDS
-    m[e], m[e + 1] = at, where
+    m[m[AT_BACK] + row * m[BACK_WIDTH] + m[count]] = output
     m[count] += 1
     m[IN_FLIGHT] += 1
 
@@ -90,12 +91,8 @@ def send(m: Ints, router: int, channel: int, now: int) -> bool:
     flit = m[m[AT_FLIT] + (router * m[PORTS] * m[CHANNELS] + channel) * depth + first]
     m[c + FIRST] = first + 1 if first + 1 < depth else 0
     m[c + HELD] -= 1
-    m[c + READY] = now + 1
-    o = output_row(m, router, m[c + CHANNEL])
-    m[o + CREDITS] -= 1
     link = m[AT_LINK] + (router * m[PORTS] + m[c + PORT]) * LINK_WORDS
-    back = now + m[link + FROM_CYCLES] + 1
-    put_credit(m, back, m[link + FROM], m[link + FROM_CHANNEL] + m[c + VC])
+    is_tail = leave(m, (c, output_row(m, router, m[c + CHANNEL]), link), flit, now)
     output = m[c + OUTPUT]
     vc = m[c + CHANNEL] - output * m[CHANNELS]
     if m[CROSSING_CYCLES] <= 1:
@@ -107,12 +104,31 @@ def send(m: Ints, router: int, channel: int, now: int) -> bool:
         m[own + CROSSING] += 1
     if m[SLOW_LINKS]:
         keep_busy(m, m[AT_LINK] + (router * m[PORTS] + output) * LINK_WORDS, now)
+    if is_tail:
+        m[c + STATE] = ROUTING if m[c + HELD] else IDLE
+    return is_tail
+
+
+@njit(cache=True, error_model="numpy")
+def leave(m: Ints, at: tuple[int, int, int], flit: int, now: int) -> bool:
+    """Count a flit that has the switch now; true if it is a tail.
+
+    Args:
+        m: Everything.
+        at: Places of the words of its channel, of the one that it goes to, and of its input's link.
+        flit: It.
+        now: Cycle.
+    """
+    c, o, link = at
+    m[c + READY] = now + 1
+    m[o + CREDITS] -= 1
+    back = now + m[link + FROM_CYCLES] + 1
+    put_credit(m, back, m[link + FROM_ROW] + m[c + VC] * OUTPUT_WORDS)
     if flit & NUMBER == 0:
         m[packet_row(m, flit >> FLIT_BITS) + HOPS] += 1
     if not flit & TAIL:
         return False
-    m[o + TAKEN] = 2 if m[TAIL_CREDIT] else 0
-    m[c + STATE] = ROUTING if m[c + HELD] else IDLE
+    m[o + TAKEN] = UNTIL_CREDIT if m[TAIL_CREDIT] else now + 1
     return True
 
 
@@ -147,7 +163,7 @@ def dispatch(m: Ints, router: int, now: int) -> None:
 def put_in_turn(m: Ints, router: int, what: tuple[int, int, int], when: int) -> None:
     """Put a flit onto the link of an output, behind those that are before it."""
     output, vc, flit = what
-    free = pointer_row(m, router, FREE_FROM) + output
+    free = pointer_row(m, router, FREE_FROM) + output * POINTER_ROWS
     at = max(when, m[free])
     m[free] = at + 1
     link = m[AT_LINK] + (router * m[PORTS] + output) * LINK_WORDS

@@ -29,6 +29,7 @@ from simcore.kernels.flits.network import (
     AT_USED,
     AT_WIN,
     NONE,
+    POINTER_ROWS,
     Ints,
     draw,
 )
@@ -54,9 +55,9 @@ def matched(
         return _lonely(m, count, size)
     if kind == RANDOM_POINTERS:
         for o in range(size[1]):
-            m[size[2] + o] = int(draw(m) * size[0])
+            m[size[2] + o * POINTER_ROWS] = int(draw(m) * size[0])
         for i in range(size[0]):
-            m[size[3] + i] = int(draw(m) * size[1])
+            m[size[3] + i * POINTER_ROWS] = int(draw(m) * size[1])
         return match(m, 0, iterations, count, size)
     return _wavefront(m, count, size, kind == NEXT_WAVEFRONT)
 
@@ -105,7 +106,7 @@ def _lonely(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
     for j in range(count):
         a = first + j * ASK_WORDS
         i, o, b = m[a + INPUT], m[a + OUTPUT], m[chosen + m[a + INPUT]]
-        pointer = m[size[3] + i]
+        pointer = m[size[3] + i * POINTER_ROWS]
         if b != NONE:
             here, there = m[asked + o], m[asked + m[b + OUTPUT]]
             is_sooner = steps(o, pointer, size[1]) < steps(m[b + OUTPUT], pointer, size[1])
@@ -115,7 +116,7 @@ def _lonely(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
     for j in range(count):
         a = first + j * ASK_WORDS
         i, o = m[a + INPUT], m[a + OUTPUT]
-        b, pointer = m[granted + o], m[size[2] + o]
+        b, pointer = m[granted + o], m[size[2] + o * POINTER_ROWS]
         if m[chosen + i] == a and (
             b == NONE or steps(i, pointer, size[0]) < steps(m[b + INPUT], pointer, size[0])
         ):
@@ -127,8 +128,8 @@ def _lonely(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
         if m[granted + o] == a:
             m[win + wins] = a
             wins += 1
-            m[size[3] + i] = past(m[size[3] + i], size[1])
-            m[size[2] + o] = past(m[size[2] + o], size[0])
+            m[size[3] + i * POINTER_ROWS] = past(m[size[3] + i * POINTER_ROWS], size[1])
+            m[size[2] + o * POINTER_ROWS] = past(m[size[2] + o * POINTER_ROWS], size[0])
     for j in range(count):
         a = first + j * ASK_WORDS
         m[chosen + m[a + INPUT]] = m[granted + m[a + OUTPUT]] = NONE

@@ -53,11 +53,11 @@ nodes that send, and nodes that will."""
 ) = range(40, 72)  # fmt: skip
 """Words that tell where tables begin; their shapes are in ``flits.memory``."""
 
-WIDTH, WHEEL_WIDTH, BACK_WIDTH, CROSSING_ROWS, SWITCH_INPUTS, SWITCH_OUTPUTS, MAY_SLEEP = range(
+WIDTH, WHEEL_WIDTH, BACK_WIDTH, CROSSING_ROWS, SWITCH_INPUTS, SWITCH_OUTPUTS, MAY_PASS = range(
     72, 79
 )
 """Sizes: of a router's pointers, of rows of the two wheels, of a crossbar's queue, of the switch;
-whether a router may leave the first stages of a lone head until it sends it."""
+whether a router sends flits that are in nobody's way on in the cycle in which they arrive."""
 
 CHANNEL_CYCLES, SWITCH_CYCLES, GOES_ON, GOES_OFF, SENDS_ON = range(79, 84)
 """Words for the cycles of the two allocations, and for nodes that send in bursts the chances to
@@ -65,19 +65,25 @@ begin one, to end it and to make a packet within it, as parts of ``CHANCES``; 0:
 CHANCES = 1 << 53
 
 ONE_STAGE, TURNS_SIZE, SLOW_LINKS, LIVE, FREE_ROWS, FREE_MESSAGE, ENDED, AT_MESSAGE = range(84, 92)
+AT_FOUND, AT_SOON, SOON_WORDS, SOON_NODES = range(92, 96)
 """Words for routers that route, allot and send within a cycle, and the places of an input's turn;
 whether any link is slower than a flit per cycle; whether nodes send messages that are told one by
 one, free rows of packets then, first free row of messages, first message that has ended, and where
-the table of messages begins."""
-HEADER_WORDS = 96
+the tables of messages, of the ways that a head has just found and of nodes that wait begin; words
+of a row of these, and nodes in them."""
+ROUTES_RANDOM = 96
+"""Word for the state of what routes draw: a seed gives the same traffic whatever the routes."""
+HEADER_WORDS = 104
 
-TO, TO_CHANNEL, TO_CYCLES, FROM, FROM_CHANNEL, FROM_CYCLES, SLOWNESS, BUSY_UNTIL = range(8)
-TURN, CARRIED = 8, 9
+TO, TO_CHANNEL, TO_CYCLES, FROM_ROW, FROM_CYCLES, SLOWNESS, BUSY_UNTIL, TURN, CARRIED = range(9)
+CLAIMED, FLOWS = 9, 10
 """Columns of a port: the router that its output leads to and the first channel there; a node as
--1 - node, ``NOWHERE``: no link; cycles of the link; likewise of its input, with a credit's; for how
-long a flit keeps the output's link busy, and until when it is, in parts of a cycle; place of the
-input's first channel in its turn; flits that the output has put onto its link."""
-LINK_WORDS = 10
+-1 - node, ``NOWHERE``: no link; cycles of the link; where the words of the first output channel
+begin that its input's credits go back to, and their cycles; for how long a flit keeps the output's
+link busy, and until when it is, in parts of a cycle; place of the input's first channel in its
+turn; flits that the output has put onto its link; last cycle in which a head that passes has asked
+for the output, and packets that pass whose tail the input has yet to get."""
+LINK_WORDS = 11
 
 CYCLE_BITS = 16
 CYCLE = 1 << CYCLE_BITS
@@ -88,15 +94,19 @@ NODE_ROUTER, NODE_PORT, EXIT_ROUTER, EXIT_PORT, DOOR_CYCLES, DOOR_SLOWNESS, DOOR
 enter, for how long a flit keeps it busy, and until when it is."""
 DOOR_WORDS = 7
 
-STATE, READY, OUTPUT, CHANNEL, FIRST, HELD, WAYS, DUE, LISTED, PORT, VC = range(11)
+STATE, READY, OUTPUT, CHANNEL, PORT, VC, OF_ROUTER, LISTED, FIRST, HELD, WAYS, DUE = range(12)
 """Columns of an input channel: state, cycle from which its next step may come, output port and
-channel that it holds, its ring of flits, how many ways it may take, cycle in which its route is
-worked out (or ``NONE``), whether the list of busy channels has it, its port and number there."""
-INPUT_WORDS = 11
+channel that it holds, its port and number there, its router, whether the list of busy channels has
+it, its ring of flits, how many ways it may take, cycle in which its route is worked out (or
+``NONE``)."""
+INPUT_WORDS = 12
 
 TAKEN, CREDITS, OF_PORT = range(3)
-"""Columns of an output channel: whether it is taken (2: waits for the credit of a tail), slots, and
-its port."""
+"""Columns of an output channel: first cycle in which it may be taken again, slots, and its port."""
+UNTIL_TAIL = 1 << 60
+UNTIL_CREDIT = UNTIL_TAIL + 1
+"""Cycles of a channel that is free when the tail of its packet is sent, and when the credit of the
+tail is back."""
 OUTPUT_WORDS = 3
 
 WAY_OUTPUT, WAY_LOW, WAY_HIGH, WAY_PRIORITY = range(4)
@@ -111,8 +121,8 @@ MOST_WAYS = 2
 ) = range(9)  # fmt: skip
 """Columns of a router: busy channels, last cycle of the routes that are being worked out, flits
 that wait for the crossbar, last cycle of those in it, whether the list of routers has it, cycle
-until which it leaves its only head alone (0: none), last cycles of the allocation of channels and
-of the switch that are in work; which of several outputs alike comes next."""
+until which one of one stage has nothing to do (0: none), last cycles of the allocation of channels
+and of the switch that are in work; which of several outputs alike comes next."""
 ROUTER_WORDS = 9
 
 (
@@ -151,7 +161,8 @@ any did, and that cycle; whether it is in a burst; first and last message of its
 NODE_WORDS = 13
 
 AT, WHERE, WHAT = range(3)
-"""Columns of what arrives: router (or -1 - node), channel, flit."""
+"""Columns of a flit that arrives: router (or -1 - node), channel, flit. A credit is the place where
+the words of its output channel begin."""
 EVENT_WORDS = 3
 
 FLIT_BITS = 17
@@ -234,16 +245,28 @@ class How(NamedTuple):
 
 @njit(cache=True, error_model="numpy")
 def draw(m: Ints) -> float:
-    """Number in [0, 1), by xorshift64*.
+    """Number in [0, 1) for traffic and allocators."""
+    return float(_next_number(m, RANDOM))
+
+
+@njit(cache=True, error_model="numpy")
+def draw_way(m: Ints) -> float:
+    """Number in [0, 1) for routes."""
+    return float(_next_number(m, ROUTES_RANDOM))
+
+
+@njit(cache=True, error_model="numpy")
+def _next_number(m: Ints, state: int) -> float:
+    """Number in [0, 1), by xorshift64*, from the word of a state.
 
     Source: S. Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled",
     ACM TOMS 42(4), 2016.
     """
-    x = np.uint64(m[RANDOM])
+    x = np.uint64(m[state])
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
     x ^= x >> np.uint64(27)
-    m[RANDOM] = np.int64(x)
+    m[state] = np.int64(x)
     return float((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / float(1 << 53)
 
 
@@ -267,5 +290,5 @@ def packet_row(m: Ints, packet: int) -> int:
 
 @njit(cache=True, error_model="numpy")
 def pointer_row(m: Ints, router: int, row: int) -> int:
-    """Place where a row of a router's pointers begins."""
-    return int(m[AT_POINTER] + (router * POINTER_ROWS + row) * m[WIDTH])
+    """Place where a row of a router's pointers begins; each is ``POINTER_ROWS`` after the last."""
+    return int(m[AT_POINTER] + router * m[WIDTH] * POINTER_ROWS + row)

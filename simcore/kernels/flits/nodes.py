@@ -1,16 +1,12 @@
-"""Endpoints: nodes that make packets and send at most one flit per cycle.
-
-A node that sends nothing lies in a heap by the cycle of its next packet, as *cycle* x *nodes* +
-*node*; the others are in a list.
-"""
+"""Endpoints: nodes that make packets and send at most one flit per cycle, in a list."""
 
 import numpy as np
 
 from simcore.kernels.flits.crossing import put_flit
+from simcore.kernels.flits.due import rest
 from simcore.kernels.flits.messages import begin_packet
 from simcore.kernels.flits.network import (
     AT_DOOR,
-    AT_DUE,
     AT_NODE,
     AT_NODE_OUTPUT,
     AT_SENDING,
@@ -67,7 +63,8 @@ from simcore.kernels.flits.network import (
     TAKEN,
     TARGET,
     TRAFFIC,
-    WAITING_NODES,
+    UNTIL_CREDIT,
+    UNTIL_TAIL,
     Ints,
     draw,
     packet_row,
@@ -117,43 +114,7 @@ def begin(m: Ints, chance: float) -> None:
         if words[SENDS_ON] > 0:
             words[n + IS_ON] = int(draw(words) < 0.5)
         words[n + NEXT_MADE] = _pause(words, scale, node) - 1
-        _rest(words, node)
-
-
-@njit(cache=True, error_model="numpy")
-def _rest(m: Ints, node: int) -> None:
-    """Put a node into the heap of those that wait for their next packet."""
-    heap, place = m[AT_DUE], m[WAITING_NODES]
-    key = m[m[AT_NODE] + node * NODE_WORDS + NEXT_MADE] * m[NODES] + node
-    m[WAITING_NODES] += 1
-    while place > 0:
-        above = (place - 1) >> 1
-        if m[heap + above] <= key:
-            break
-        m[heap + place] = m[heap + above]
-        place = above
-    m[heap + place] = key
-
-
-@njit(cache=True, error_model="numpy")
-def wake(m: Ints, now: int) -> None:
-    """Bring the nodes that make a packet in a cycle into the list of those that send."""
-    heap, before = m[AT_DUE], (now + 1) * m[NODES]
-    while m[WAITING_NODES] > 0 and m[heap] < before:
-        m[m[AT_SENDING] + m[SENDING]] = m[heap] % m[NODES]
-        m[SENDING] += 1
-        m[WAITING_NODES] -= 1
-        count, place = m[WAITING_NODES], 0
-        key = m[heap + count]
-        while 2 * place + 1 < count:
-            below = 2 * place + 1
-            if below + 1 < count and m[heap + below + 1] < m[heap + below]:
-                below += 1
-            if m[heap + below] >= key:
-                break
-            m[heap + place] = m[heap + below]
-            place = below
-        m[heap + place] = key
+        rest(words, node, 0)
 
 
 @njit(cache=True, error_model="numpy")
@@ -175,7 +136,7 @@ def send_all(m: Ints, scale: float, when: tuple[int, int, int]) -> None:
             m[SENDING] -= 1
             m[sending + j] = m[sending + m[SENDING]]
             if not m[IS_BATCH] and not m[LIVE]:
-                _rest(m, node)
+                rest(m, node, when[0])
 
 
 @njit(cache=True, error_model="numpy")
@@ -244,9 +205,9 @@ def _inject(m: Ints, node: int, now: int) -> None:
         for _ in range(tries):
             vc = vc + 1 if vc + 1 < each else 0
             o = rows + vc * OUTPUT_WORDS
-            if not m[o + TAKEN] and m[o + CREDITS] > 0:
+            if m[o + TAKEN] <= now and m[o + CREDITS] > 0:
                 m[n + ON_VC] = m[n + LAST_VC] = vc
-                m[o + TAKEN] = 1
+                m[o + TAKEN] = UNTIL_TAIL
                 m[packet_row(m, packet) + SENT] = now
                 break
     vc, door = m[n + ON_VC], m[AT_DOOR] + node * DOOR_WORDS
@@ -261,5 +222,5 @@ def _inject(m: Ints, node: int, now: int) -> None:
     flit = flit | TAIL if is_tail else flit
     put_flit(m, now + m[door + DOOR_CYCLES] + 1, m[door + NODE_ROUTER], where, flit)
     if is_tail:
-        m[o + TAKEN] = 2 if m[TAIL_CREDIT] else 0
+        m[o + TAKEN] = UNTIL_CREDIT if m[TAIL_CREDIT] else now + 1
         m[n + PACKET] = NONE

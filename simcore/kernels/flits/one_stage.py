@@ -37,6 +37,7 @@ from simcore.kernels.flits.network import (
     NONE,
     OUTPUT,
     OUTPUT_WORDS,
+    POINTER_ROWS,
     PORT,
     PORTS,
     READY,
@@ -48,6 +49,7 @@ from simcore.kernels.flits.network import (
     TURN,
     TURNS,
     TURNS_SIZE,
+    UNTIL_TAIL,
     VC,
     WAITING,
     WAY_HIGH,
@@ -60,6 +62,7 @@ from simcore.kernels.flits.network import (
     pointer_row,
 )
 from simcore.kernels.flits.routes.choose import route
+from simcore.kernels.flits.routes.rule import keep_ways
 from simcore.kernels.jit import njit
 
 
@@ -78,7 +81,8 @@ def cycle_of_one_stage(m: Ints, router: int, now: int) -> bool:
             continue
         j += 1
         if m[c + STATE] == ROUTING and m[c + READY] <= now:
-            route(m, router, i, m[m[AT_FLIT] + (first + i) * m[DEPTH] + m[c + FIRST]] >> FLIT_BITS)
+            flit = m[m[AT_FLIT] + (first + i) * m[DEPTH] + m[c + FIRST]]
+            keep_ways(m, router, i, route(m, router, i, flit >> FLIT_BITS))
             m[c + STATE] = WAITING
             m[c + OUTPUT] = m[m[AT_WAY] + (first + i) * MOST_WAYS * WAY_WORDS + WAY_OUTPUT]
         when = _when_it_may_send(m, router, i, now)
@@ -133,7 +137,7 @@ def _place(m: Ints, router: int, i: int) -> int:
     """Steps from an input's turn to one of its channels."""
     c = input_row(m, router, i)
     link = m[AT_LINK] + (router * m[PORTS] + m[c + PORT]) * LINK_WORDS
-    turn = m[pointer_row(m, router, TURNS) + m[c + PORT]]
+    turn = m[pointer_row(m, router, TURNS) + m[c + PORT] * POINTER_ROWS]
     return int(steps(m[link + TURN] + m[c + VC], turn, m[TURNS_SIZE]))
 
 
@@ -154,23 +158,25 @@ def _take_offers(m: Ints, router: int, now: int) -> None:
         i = m[chosen + e]
         if i == NONE:
             continue
-        m[turns + e] = past(m[turns + e], m[TURNS_SIZE])
+        m[turns + e * POINTER_ROWS] = past(m[turns + e * POINTER_ROWS], m[TURNS_SIZE])
         o = m[input_row(m, router, i) + OUTPUT]
         before = m[granted + o]
-        if before == NONE or steps(e, m[takes + o], ports) < steps(before, m[takes + o], ports):
+        if before == NONE or steps(e, m[takes + o * POINTER_ROWS], ports) < steps(
+            before, m[takes + o * POINTER_ROWS], ports
+        ):
             m[granted + o] = e
     for o in range(ports):
         e = m[granted + o]
         if e == NONE:
             continue
         m[granted + o] = NONE
-        m[takes + o] = past(m[takes + o], ports)
+        m[takes + o * POINTER_ROWS] = past(m[takes + o * POINTER_ROWS], ports)
         i = m[chosen + e]
         c = input_row(m, router, i)
         if m[c + STATE] == WAITING:
             channel = _free_channel(m, router, i)
             m[c + STATE], m[c + CHANNEL] = ACTIVE, channel
-            m[output_row(m, router, channel) + TAKEN] = 1
+            m[output_row(m, router, channel) + TAKEN] = UNTIL_TAIL
         send(m, router, i, now)
     for e in range(ports):
         m[chosen + e] = NONE

@@ -32,10 +32,12 @@ from simcore.kernels.flits.network import (
     OF_PORT,
     OUTPUT,
     OUTPUT_WORDS,
+    POINTER_ROWS,
     PORTS,
     READY,
     STATE,
     TAKEN,
+    UNTIL_TAIL,
     WAY_HIGH,
     WAY_LOW,
     WAY_OUTPUT,
@@ -55,14 +57,11 @@ def give_channels(m: Ints, router: int, waiters: int, now: int) -> None:
     """Give free channels of the next routers to heads that wait."""
     if waiters == 1 and m[CHANNEL_KIND] <= OUTPUT_FIRST:
         i = m[m[AT_WAITER]]
-        o = _best_channel(m, router, i)
+        o = best_channel(m, router, i, now)
         if o != NONE:
-            size = m[PORTS] * m[CHANNELS]
-            m[pointer_row(m, router, CHANNEL_OFFERS) + o] = past(i, size)
-            m[pointer_row(m, router, CHANNEL_ACCEPTS) + i] = past(o, size)
-            _take(m, router, i, o, now)
+            take_alone(m, router, i, o, now)
         return
-    count, size = _ask_for_channels(m, router, waiters), m[PORTS] * m[CHANNELS]
+    count, size = _ask_for_channels(m, router, waiters, now), m[PORTS] * m[CHANNELS]
     offers = pointer_row(m, router, CHANNEL_OFFERS)
     accepts = pointer_row(m, router, CHANNEL_ACCEPTS)
     wins = matched(m, m[CHANNEL_KIND], m[ITERATIONS], count, (size, size, offers, accepts))
@@ -72,12 +71,21 @@ def give_channels(m: Ints, router: int, waiters: int, now: int) -> None:
 
 
 @njit(cache=True, error_model="numpy")
+def take_alone(m: Ints, router: int, i: int, o: int, now: int) -> None:
+    """Let a head take a channel that no other one asks for."""
+    size = m[PORTS] * m[CHANNELS]
+    m[pointer_row(m, router, CHANNEL_OFFERS) + o * POINTER_ROWS] = past(i, size)
+    m[pointer_row(m, router, CHANNEL_ACCEPTS) + i * POINTER_ROWS] = past(o, size)
+    _take(m, router, i, o, now)
+
+
+@njit(cache=True, error_model="numpy")
 def _take(m: Ints, router: int, i: int, o: int, now: int) -> None:
     c = input_row(m, router, i)
     row = output_row(m, router, o)
     m[c + OUTPUT], m[c + CHANNEL] = m[row + OF_PORT], o
     m[c + STATE], m[c + READY] = ACTIVE, now + m[CHANNEL_CYCLES]
-    m[row + TAKEN] = 1
+    m[row + TAKEN] = UNTIL_TAIL
 
 
 @njit(cache=True, error_model="numpy")
@@ -87,28 +95,43 @@ def _way(m: Ints, router: int, i: int, number: int) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def _best_channel(m: Ints, router: int, i: int) -> int:
+def best_channel(m: Ints, router: int, i: int, now: int) -> int:
     """Free channel that an only head gets: every output offers it what it asks for."""
-    pointer = m[pointer_row(m, router, CHANNEL_ACCEPTS) + i]
+    pointer = m[pointer_row(m, router, CHANNEL_ACCEPTS) + i * POINTER_ROWS]
     best, least, urgent, size = NONE, 0, 0, m[PORTS] * m[CHANNELS]
-    looks, rows = m[CHANNEL_KIND] != ISLIP, output_row(m, router, 0)
+    looks = m[CHANNEL_KIND] != ISLIP
     for number in range(m[input_row(m, router, i) + WAYS]):
         way = _way(m, router, i, number)
         first, priority = m[way + WAY_OUTPUT] * m[CHANNELS], m[way + WAY_PRIORITY]
-        for o in range(first + m[way + WAY_LOW], first + m[way + WAY_HIGH] + 1):
-            if m[rows + o * OUTPUT_WORDS + TAKEN]:
-                continue
-            far = steps(o, pointer, size)
-            is_better = best == NONE or far < least
-            if looks and best != NONE and priority != urgent:
-                is_better = priority > urgent
-            if is_better:
-                best, least, urgent = o, far, priority
+        span = first + m[way + WAY_LOW], first + m[way + WAY_HIGH]
+        o = nearest_channel(m, router, span, (pointer, now))
+        if o == NONE:
+            continue
+        far = steps(o, pointer, size)
+        is_better = best == NONE or far < least
+        if looks and best != NONE and priority != urgent:
+            is_better = priority > urgent
+        if is_better:
+            best, least, urgent = o, far, priority
     return best
 
 
 @njit(cache=True, error_model="numpy")
-def _ask_for_channels(m: Ints, router: int, waiters: int) -> int:
+def nearest_channel(m: Ints, router: int, span: tuple[int, int], when: tuple[int, int]) -> int:
+    """First channel of a span, from a pointer on, that is free in a cycle; ``NONE``: none is."""
+    (low, high), (pointer, now), rows = span, when, output_row(m, router, 0)
+    middle = pointer if low < pointer <= high else low
+    for o in range(middle, high + 1):
+        if m[rows + o * OUTPUT_WORDS + TAKEN] <= now:
+            return int(o)
+    for o in range(low, middle):
+        if m[rows + o * OUTPUT_WORDS + TAKEN] <= now:
+            return int(o)
+    return NONE
+
+
+@njit(cache=True, error_model="numpy")
+def _ask_for_channels(m: Ints, router: int, waiters: int, now: int) -> int:
     """Write requests for free channels; how many."""
     a, count, rows = m[AT_ASK], 0, output_row(m, router, 0)
     for j in range(waiters):
@@ -117,7 +140,7 @@ def _ask_for_channels(m: Ints, router: int, waiters: int) -> int:
             way = _way(m, router, i, number)
             first, priority = m[way + WAY_OUTPUT] * m[CHANNELS], m[way + WAY_PRIORITY]
             for o in range(first + m[way + WAY_LOW], first + m[way + WAY_HIGH] + 1):
-                if m[rows + o * OUTPUT_WORDS + TAKEN]:
+                if m[rows + o * OUTPUT_WORDS + TAKEN] > now:
                     continue
                 m[a + INPUT], m[a + ASKED], m[a + PRIORITY] = i, o, priority
                 a += ASK_WORDS
@@ -126,7 +149,7 @@ def _ask_for_channels(m: Ints, router: int, waiters: int) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def guess(m: Ints, router: int, waiters: int) -> int:
+def guess(m: Ints, router: int, waiters: int, now: int) -> int:
     """Write the outputs for which heads that wait for a channel ask at once; how many.
 
     An output is asked for where a free channel behind it has a slot. BookSim 2 lets a head with
@@ -141,7 +164,7 @@ def guess(m: Ints, router: int, waiters: int) -> int:
             first, is_open = m[way + WAY_OUTPUT] * m[CHANNELS], False
             for o in range(first + m[way + WAY_LOW], first + m[way + WAY_HIGH] + 1):
                 row = rows + o * OUTPUT_WORDS
-                is_open = is_open or (not m[row + TAKEN] and m[row + CREDITS] > 0)
+                is_open = is_open or (m[row + TAKEN] <= now and m[row + CREDITS] > 0)
             if is_open:
                 g = m[AT_GUESS] + 2 * count
                 m[g], m[g + 1] = i, m[way + WAY_OUTPUT]

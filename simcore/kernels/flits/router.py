@@ -8,7 +8,6 @@ from simcore.kernels.flits.crossing import dispatch, is_open
 from simcore.kernels.flits.matching import LARGEST
 from simcore.kernels.flits.network import (
     ACTIVE,
-    ASLEEP_UNTIL,
     AT_BUSY,
     AT_FLIT,
     AT_ROUTER,
@@ -51,51 +50,15 @@ from simcore.kernels.flits.network import (
 )
 from simcore.kernels.flits.requests import give_channels, guess
 from simcore.kernels.flits.routes.choose import route
+from simcore.kernels.flits.routes.rule import keep_ways
 from simcore.kernels.flits.switch import let_through
 from simcore.kernels.jit import njit
-
-STAGES_ASLEEP = 2
-"""Cycles of a lone head before it may send: its route, then its channel."""
-
-
-@njit(cache=True, error_model="numpy")
-def catch_up(m: Ints, router: int, now: int) -> None:
-    """Let a router work through the cycles before one that it has slept for."""
-    own = m[AT_ROUTER] + router * ROUTER_WORDS
-    begin = m[own + ASLEEP_UNTIL] - STAGES_ASLEEP
-    m[own + ASLEEP_UNTIL] = 0
-    for cycle in range(begin, now):
-        cycle_of_router(m, router, cycle)
-
-
-@njit(cache=True, error_model="numpy")
-def _wake_up(m: Ints, router: int, now: int) -> None:
-    """Give the only head of a router its route and its channel, as the last two cycles would.
-
-    Where it then has a slot, it takes the switch, which nobody else asks for.
-    """
-    first = router * m[PORTS] * m[CHANNELS]
-    i = m[m[AT_BUSY] + first]
-    c = input_row(m, router, i)
-    route(m, router, i, m[m[AT_FLIT] + (first + i) * m[DEPTH] + m[c + FIRST]] >> FLIT_BITS)
-    m[c + STATE], m[c + READY] = WAITING, now
-    m[m[AT_WAITER]] = i
-    give_channels(m, router, 1, now - 1)
-    if m[c + STATE] != ACTIVE or m[output_row(m, router, m[c + CHANNEL]) + CREDITS] == 0:
-        return
-    if not m[SLOW_LINKS] or is_open(m, router, m[c + OUTPUT], now):
-        m[m[AT_SENDER]] = i
-        let_through(m, router, (1, 0, now))
 
 
 @njit(cache=True, error_model="numpy")
 def cycle_of_router(m: Ints, router: int, now: int) -> bool:
     """Let a router work for one cycle; true if it has more to do."""
     own = m[AT_ROUTER] + router * ROUTER_WORDS
-    if m[own + ASLEEP_UNTIL] == now:
-        m[own + ASLEEP_UNTIL] = 0
-        _wake_up(m, router, now)
-        return _has_more(m, router, own)
     if m[CROSSING_CYCLES] > 1:
         dispatch(m, router, now)
     waiters, senders = _look(m, router, own, now)
@@ -106,7 +69,7 @@ def cycle_of_router(m: Ints, router: int, now: int) -> bool:
             give_channels(m, router, waiters, now)
     elif waiters:
         if m[GUESSES]:
-            guesses = guess(m, router, waiters)
+            guesses = guess(m, router, waiters, now)
         give_channels(m, router, waiters, now)
     if senders or guesses or m[HOLDS] or m[SWITCH_CYCLES] > 1 or m[SWITCH_KIND] == LARGEST:
         let_through(m, router, (senders, guesses, now))
@@ -154,7 +117,7 @@ def _look(m: Ints, router: int, own: int, now: int) -> tuple[int, int]:
             if m[c + DUE] != now:
                 continue
             flit = m[m[AT_FLIT] + (first + i) * m[DEPTH] + m[c + FIRST]]
-            route(m, router, i, flit >> FLIT_BITS)
+            keep_ways(m, router, i, route(m, router, i, flit >> FLIT_BITS))
             m[c + STATE], m[c + DUE] = WAITING, NONE
             m[c + READY] = now + min(m[ROUTING_CYCLES], 1)
             if m[ROUTING_CYCLES] > 0:

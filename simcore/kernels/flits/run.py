@@ -6,6 +6,7 @@ on its way are left out.
 """
 
 from simcore.kernels.flits.crossing import put_credit
+from simcore.kernels.flits.due import next_due, wake
 from simcore.kernels.flits.messages import end_packet
 from simcore.kernels.flits.network import (
     ARRIVALS,
@@ -14,19 +15,16 @@ from simcore.kernels.flits.network import (
     AT,
     AT_AWAKE,
     AT_BACK,
-    AT_BUSY,
     AT_COUNT,
     AT_DOOR,
-    AT_DUE,
-    AT_FLIT,
     AT_NODE,
     AT_NODE_OUTPUT,
+    AT_OUTPUT,
     AT_ROUTER,
     AT_WHEEL,
     AWAKE,
     AWAKE_COUNT,
     BACK_WIDTH,
-    BUSY,
     CHANNELS,
     CREDITS,
     DEPTH,
@@ -35,21 +33,18 @@ from simcore.kernels.flits.network import (
     EVENT_WORDS,
     EXIT_PORT,
     EXIT_ROUTER,
-    FIRST,
     FLIT_BITS,
     FREE,
     FREE_ROWS,
-    HELD,
     HOPS,
     IDLE,
     IN_FLIGHT,
     LAST_CYCLE,
     LAST_ROW,
     LATENCY,
-    LISTED,
     LIVE,
     MADE,
-    MAY_SLEEP,
+    MAY_PASS,
     MEASURED,
     MEASURED_ON_WAY,
     NETWORK_LATENCY,
@@ -76,7 +71,7 @@ from simcore.kernels.flits.network import (
     STATE,
     TAIL,
     TAKEN,
-    WAITING_NODES,
+    UNTIL_CREDIT,
     WHAT,
     WHEEL_WIDTH,
     WHERE,
@@ -85,9 +80,10 @@ from simcore.kernels.flits.network import (
     output_row,
     packet_row,
 )
-from simcore.kernels.flits.nodes import scale_of, send_all, wake
+from simcore.kernels.flits.nodes import scale_of, send_all
 from simcore.kernels.flits.one_stage import cycle_of_one_stage
-from simcore.kernels.flits.router import STAGES_ASLEEP, catch_up, cycle_of_router
+from simcore.kernels.flits.passing import keep, list_busy, look_at, pass_on, wake_router
+from simcore.kernels.flits.router import cycle_of_router
 from simcore.kernels.jit import njit
 from simcore.kernels.npu.pointers import pointer
 
@@ -111,7 +107,7 @@ def run_until(m: Ints, chance: float, span: Ints) -> int:
     now, last, until = span[0], span[1], span[4]
     while now < last:
         if words[IN_FLIGHT] == 0 and words[AWAKE_COUNT] == 0 and words[SENDING] == 0:
-            now = max(now, min(last, _next_packet(words, last)))
+            now = max(now, min(last, next_due(words, now, last)))
             if now == last:
                 break
         if words[LIVE] and words[FREE_ROWS] < words[SENDING]:
@@ -128,12 +124,6 @@ def run_until(m: Ints, chance: float, span: Ints) -> int:
         if until < 0 and words[MEASURED_ON_WAY] == 0 and _all_made(words, span[3]):
             break
     return int(now)
-
-
-@njit(cache=True, error_model="numpy")
-def _next_packet(m: Ints, never: int) -> int:
-    """Cycle in which the first of the nodes that wait makes a packet."""
-    return int(m[m[AT_DUE]] // m[NODES]) if m[WAITING_NODES] > 0 else never
 
 
 @njit(cache=True, error_model="numpy")
@@ -172,29 +162,39 @@ def _all_made(m: Ints, end: int) -> bool:
 def _arrivals(m: Ints, now: int) -> None:
     row = now & m[LAST_ROW]
     count = m[AT_COUNT] + row
-    e = m[AT_WHEEL] + row * m[WHEEL_WIDTH] * EVENT_WORDS
+    first = m[AT_WHEEL] + row * m[WHEEL_WIDTH] * EVENT_WORDS
+    e = passing = first
     for _ in range(m[count]):
-        if m[e + AT] >= 0:
-            _latch(m, m[e + AT], m[e + WHERE], m[e + WHAT], now)
+        router, where, flit = m[e + AT], m[e + WHERE], m[e + WHAT]
+        if router < 0:
+            _eject(m, -1 - router, where, flit, now)
         else:
-            _eject(m, -1 - m[e + AT], m[e + WHERE], m[e + WHAT], now)
+            way = look_at(m, router, where, flit, now) if m[MAY_PASS] else NONE
+            if way == NONE:
+                _latch(m, router, where, flit, now)
+            else:  # noted over events that have been looked at
+                m[passing], m[passing + 1], m[passing + 2] = input_row(m, router, where), way, flit
+                passing += EVENT_WORDS
         e += EVENT_WORDS
     m[IN_FLIGHT] -= m[count]
     m[count] = 0
-    count = m[AT_COUNT] + m[LAST_ROW] + 1 + row
-    e = m[AT_BACK] + row * m[BACK_WIDTH] * EVENT_WORDS
-    for _ in range(m[count]):
-        if m[e + AT] >= 0:
-            o = output_row(m, m[e + AT], m[e + WHERE])
-            if m[ONE_STAGE]:
-                m[m[AT_ROUTER] + m[e + AT] * ROUTER_WORDS + ASLEEP_UNTIL] = 0
-        else:
-            node = -1 - m[e + AT]
-            o = m[AT_NODE_OUTPUT] + (node * m[CHANNELS] + m[e + WHERE]) * OUTPUT_WORDS
+    _credits(m, row)
+    for e in range(first, passing, EVENT_WORDS):
+        pass_on(m, m[e], m[e + 1], m[e + 2], now)
+
+
+@njit(cache=True, error_model="numpy")
+def _credits(m: Ints, row: int) -> None:
+    """Give the slots back whose credits arrive in a cycle."""
+    count, first = m[AT_COUNT] + m[LAST_ROW] + 1 + row, m[AT_BACK] + row * m[BACK_WIDTH]
+    for e in range(first, first + m[count]):
+        o = m[e]
         m[o + CREDITS] += 1
-        if m[o + TAKEN] == 2 and m[o + CREDITS] == m[DEPTH]:
+        if m[o + TAKEN] == UNTIL_CREDIT and m[o + CREDITS] == m[DEPTH]:
             m[o + TAKEN] = 0
-        e += EVENT_WORDS
+        if m[ONE_STAGE] and o < m[AT_NODE_OUTPUT]:
+            router = (o - m[AT_OUTPUT]) // (m[PORTS] * m[CHANNELS] * OUTPUT_WORDS)
+            m[m[AT_ROUTER] + router * ROUTER_WORDS + ASLEEP_UNTIL] = 0
     m[IN_FLIGHT] -= m[count]
     m[count] = 0
 
@@ -202,37 +202,22 @@ def _arrivals(m: Ints, now: int) -> None:
 @njit(cache=True, error_model="numpy")
 def _latch(m: Ints, router: int, i: int, flit: int, now: int) -> None:
     """Put a flit that arrived into its channel, and wake channel and router."""
-    c, first, depth = input_row(m, router, i), router * m[PORTS] * m[CHANNELS], m[DEPTH]
-    own = m[AT_ROUTER] + router * ROUTER_WORDS
+    c = input_row(m, router, i)
+    keep(m, c, flit)
     if m[ONE_STAGE]:
-        m[own + ASLEEP_UNTIL] = 0
-    elif m[own + ASLEEP_UNTIL] > 0 and m[c + STATE] == IDLE:
-        catch_up(m, router, now)
-    slot = m[c + FIRST] + m[c + HELD]
-    slot = slot if slot < depth else slot - depth
-    m[m[AT_FLIT] + (first + i) * depth + slot] = flit
-    m[c + HELD] += 1
-    if m[c + STATE] != IDLE:
-        return
-    m[c + STATE], m[c + READY] = ROUTING, now
-    if not m[c + LISTED]:
-        m[m[AT_BUSY] + first + m[own + BUSY]] = i
-        m[own + BUSY] += 1
-        m[c + LISTED] = 1
-    if not m[own + AWAKE]:
-        m[m[AT_AWAKE] + m[AWAKE_COUNT]] = router
-        m[AWAKE_COUNT] += 1
-        m[own + AWAKE] = 1
-        if m[MAY_SLEEP]:
-            m[own + ASLEEP_UNTIL] = now + STAGES_ASLEEP
+        m[m[AT_ROUTER] + router * ROUTER_WORDS + ASLEEP_UNTIL] = 0
+    if m[c + STATE] == IDLE:
+        wake_router(m, router, now)
+        m[c + STATE], m[c + READY] = ROUTING, max(m[c + READY], now)
+        list_busy(m, router, i)
 
 
 @njit(cache=True, error_model="numpy")
 def _eject(m: Ints, node: int, vc: int, flit: int, now: int) -> None:
     """Take a flit that came to its node, and give its slot back."""
     door = m[AT_DOOR] + node * DOOR_WORDS
-    where = m[door + EXIT_PORT] * m[CHANNELS] + vc
-    put_credit(m, now + m[NODE_CREDIT] + 1, m[door + EXIT_ROUTER], where)
+    output = output_row(m, m[door + EXIT_ROUTER], m[door + EXIT_PORT] * m[CHANNELS] + vc)
+    put_credit(m, now + m[NODE_CREDIT] + 1, output)
     m[m[AT_NODE] + node * NODE_WORDS + ARRIVED] += 1
     if not flit & TAIL:
         return

@@ -36,6 +36,7 @@ from simcore.kernels.flits.network import (
     NONE,
     OUTPUT,
     OUTPUT_PORTS,
+    POINTER_ROWS,
     PORT,
     PORTS,
     READY,
@@ -76,8 +77,11 @@ def let_through(m: Ints, router: int, what: tuple[int, int, int]) -> None:
     if is_alone and not m[HOLDS] and m[SWITCH_KIND] <= OUTPUT_FIRST:
         i = m[m[AT_SENDER]]
         c = input_row(m, router, i)
-        e, o = _ends(m, c, m[c + OUTPUT])
-        m[offers + o], m[accepts + e] = past(e, inputs), past(o, outputs)
+        e, o = ends(m, c, m[c + OUTPUT])
+        m[offers + o * POINTER_ROWS], m[accepts + e * POINTER_ROWS] = (
+            past(e, inputs),
+            past(o, outputs),
+        )
         _win(m, router, (e, o, i), now)
         return
     if m[HOLDS]:
@@ -114,11 +118,11 @@ def _work_in_batches(m: Ints, router: int, what: tuple[int, int]) -> None:
         _go_on(m, router, now)
     if m[own + SWITCH_DUE] == now:
         for e in range(m[SWITCH_INPUTS]):
-            i = m[won + e]
+            i = m[won + e * POINTER_ROWS]
             if i != NONE:
-                m[won + e] = NONE
+                m[won + e * POINTER_ROWS] = NONE
                 c = input_row(m, router, i)
-                _win(m, router, (e, _ends(m, c, m[c + OUTPUT])[1], i), now)
+                _win(m, router, (e, ends(m, c, m[c + OUTPUT])[1], i), now)
     elif m[own + SWITCH_DUE] < now and _has_sender(m, router, now):
         m[own + SWITCH_DUE] = now + m[SWITCH_CYCLES] - 1
         count = _ask(m, router, (senders, 0, now))
@@ -126,7 +130,7 @@ def _work_in_batches(m: Ints, router: int, what: tuple[int, int]) -> None:
         size = m[SWITCH_INPUTS], m[SWITCH_OUTPUTS], offers, pointer_row(m, router, SWITCH_ACCEPTS)
         for j in range(matched(m, m[SWITCH_KIND], m[ITERATIONS], count, size)):
             a = m[m[AT_WIN] + j]
-            m[won + m[a + INPUT]] = m[a + LABEL]
+            m[won + m[a + INPUT] * POINTER_ROWS] = m[a + LABEL]
     if m[HOLDS]:
         _forget_used(m)
 
@@ -143,7 +147,7 @@ def _has_sender(m: Ints, router: int, now: int) -> bool:
 
 
 @njit(cache=True, error_model="numpy")
-def _ends(m: Ints, c: int, output: int) -> tuple[int, int]:
+def ends(m: Ints, c: int, output: int) -> tuple[int, int]:
     """Input and output of the switch for an input channel and an output port."""
     e, o = m[c + PORT], output
     if m[INPUT_PORTS] > 1:
@@ -177,12 +181,12 @@ def _add(m: Ints, router: int, what: tuple[int, int, int], count: int) -> int:
     """Add a request (channel, output, priority) to so many; how many there are."""
     i, output, priority = what
     c, each = input_row(m, router, i), m[CHANNELS]
-    e, o = _ends(m, c, output)
+    e, o = ends(m, c, output)
     if m[HOLDS] and (m[m[AT_USED] + e] or m[m[AT_USED] + m[WIDTH] + o]):
         return count
     best = m[AT_BEST] + e * m[SWITCH_OUTPUTS] + o
     if m[best] != NONE:
-        a, turn = m[best], m[pointer_row(m, router, TURNS) + e]
+        a, turn = m[best], m[pointer_row(m, router, TURNS) + e * POINTER_ROWS]
         before = m[input_row(m, router, m[a + LABEL]) + VC]
         is_sooner = steps(m[c + VC], turn, each) < steps(before, turn, each)
         if priority == m[a + PRIORITY] and is_sooner:
@@ -201,17 +205,19 @@ def _is_right(m: Ints, router: int, a: int) -> bool:
     if m[m[AT_SPOILT] + i]:
         return False
     c = input_row(m, router, i)
-    _turn(m, router, m[a + INPUT], m[c + VC])
-    if m[c + STATE] != ACTIVE or _ends(m, c, m[c + OUTPUT])[1] != m[a + ASKED]:
+    turn(m, router, m[a + INPUT], m[c + VC])
+    if m[c + STATE] != ACTIVE or ends(m, c, m[c + OUTPUT])[1] != m[a + ASKED]:
         return False
     return bool(m[output_row(m, router, m[c + CHANNEL]) + CREDITS] > 0)
 
 
 @njit(cache=True, error_model="numpy")
-def _turn(m: Ints, router: int, e: int, vc: int) -> None:
+def turn(m: Ints, router: int, e: int, vc: int) -> None:
     """Let the channel after one that won come first at an input of the switch."""
     after = vc + m[INPUT_PORTS]
-    m[pointer_row(m, router, TURNS) + e] = after if after < m[CHANNELS] else after - m[CHANNELS]
+    m[pointer_row(m, router, TURNS) + e * POINTER_ROWS] = (
+        after if after < m[CHANNELS] else after - m[CHANNELS]
+    )
 
 
 @njit(cache=True, error_model="numpy")
@@ -219,11 +225,11 @@ def _win(m: Ints, router: int, what: tuple[int, int, int], now: int) -> None:
     """Send from a channel that won an input and an output of the switch."""
     e, o, i = what
     c = input_row(m, router, i)
-    _turn(m, router, e, m[c + VC])
+    turn(m, router, e, m[c + VC])
     is_tail = send(m, router, i, now)
     if m[HOLDS] and not is_tail and m[c + HELD] > 0:
-        m[pointer_row(m, router, HELD_CHANNEL) + e] = i
-        m[pointer_row(m, router, HELD_OUTPUT) + e] = o
+        m[pointer_row(m, router, HELD_CHANNEL) + e * POINTER_ROWS] = i
+        m[pointer_row(m, router, HELD_OUTPUT) + e * POINTER_ROWS] = o
 
 
 @njit(cache=True, error_model="numpy")
@@ -231,11 +237,11 @@ def _go_on(m: Ints, router: int, now: int) -> None:
     """Send from channels that hold the switch; one that cannot lets go of it after this cycle."""
     held, to = pointer_row(m, router, HELD_CHANNEL), pointer_row(m, router, HELD_OUTPUT)
     for e in range(m[SWITCH_INPUTS]):
-        i = m[held + e]
+        i = m[held + e * POINTER_ROWS]
         if i == NONE:
             continue
-        m[m[AT_USED] + e], m[m[AT_USED] + m[WIDTH] + m[to + e]] = 1, 1
+        m[m[AT_USED] + e], m[m[AT_USED] + m[WIDTH] + m[to + e * POINTER_ROWS]] = 1, 1
         c = input_row(m, router, i)
         slots = m[output_row(m, router, m[c + CHANNEL]) + CREDITS]
         if slots == 0 or send(m, router, i, now) or m[c + HELD] == 0:
-            m[held + e] = NONE
+            m[held + e * POINTER_ROWS] = NONE

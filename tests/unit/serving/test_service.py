@@ -351,3 +351,24 @@ def test_a_value_is_taken_or_refused_in_one_sentence(place: str, tmp_path: Path)
             sentences.append(str(error))
     assert sentences
     assert all("\n" not in sentence for sentence in sentences)
+
+
+def test_caches_in_host_memory_come_in_for_every_token_and_no_port_serves_both_pools() -> None:
+    def with_tier(rate: str, kind: str, **prefill: Any) -> Service:
+        decode = {"dp": 2, "offload": {"cache": "host"}}
+        found = table({"dp": 2, **prefill}, decode)
+        tier = {"kind": kind, "memory": "1 TB", "bandwidth": rate}
+        found["platform"] = {**found["platform"], "tiers": {"host": tier}}
+        platform = load_platform(found["platform"])
+        return Service.from_file_data({**found, "platform": platform}, at="service")
+
+    plain = simulate_service(service({"dp": 2}, {"dp": 2}))
+    fast, slow = (simulate_service(with_tier(rate, "per_npu")) for rate in ("1e18 GB/s", "1 GB/s"))
+    assert fast.time_per_output_token_s == plain.time_per_output_token_s
+    moved = slow.answering.tier_bytes
+    context, width = PROMPT + 32, HIDDEN * GROUPS // HEADS
+    assert moved["host_load"] == moved["host_held"] == 4 * context * LAYERS * 2 * width * 2
+    assert slow.time_per_output_token_s >= moved["host_load"] / 1e9
+    with pytest.raises(InfeasibleError, match="pools_share_no_port"):
+        check_service(with_tier("1 GB/s", "pool", offload={"weights": "host"}))
+    check_service(with_tier("1 GB/s", "per_npu", offload={"weights": "host"}))

@@ -277,9 +277,6 @@ def test_what_a_machine_lacks_is_named() -> None:
     slow = run_of(plan_with(THERE, zero_stage=2), {"host": tier(update_bytes_per_s=None)})
     with pytest.raises(ConfigError, match=r"tiers\.host\.update_bandwidth: is needed"):
         SIMULATOR.simulate(slow)
-    aware = run_of(plan_with({"optimizer": "host"}), {"host": tier()})
-    with pytest.raises(ConfigError, match="goes with backend congestion_unaware"):
-        SIMULATOR.simulate(aware.model_copy(update={"backend": "packet"}))
     with pytest.raises(ConfigError, match="goes with no other"):
         Tier.build(kind="pool", memory_bytes=1.0, bandwidth_bytes_per_s=1.0, npus_per_node=2)
 

@@ -28,10 +28,10 @@ def mesh_with_escape(m: Ints, place: tuple[int, int, int], is_first: bool) -> in
     """Write the escape, channel 0 by order of dimensions, and unless in it the other channels."""
     router, channel, target = place
     output = next_output(m, router, target, False)
-    count = write_way(m, router, channel, 0, (output, 0, 0, 0))
+    count = write_way(m, 0, (output, 0, 0, 0))
     if channel % m[CHANNELS] == 0 and not is_first:
         return count
-    return write_way(m, router, channel, count, (output, 1, m[CHANNELS] - 1, 1))
+    return write_way(m, count, (output, 1, m[CHANNELS] - 1, 1))
 
 
 @njit(cache=True, error_model="numpy")
@@ -42,9 +42,9 @@ def torus_with_escape(m: Ints, place: tuple[int, int, int], packet: int) -> int:
     if m[p + HOPS] == 0 or channel % m[CHANNELS] > 1:
         m[p + DIMENSION] = NONE
         output = _shorter_way(m, router, target)
-        count = write_way(m, router, channel, 0, (output, RING_CHANNEL, RING_CHANNEL, 1))
+        count = write_way(m, 0, (output, RING_CHANNEL, RING_CHANNEL, 1))
     output, part = ring_output(m, router, target, packet)
-    return write_way(m, router, channel, count, (output, part, part, 0))
+    return write_way(m, count, (output, part, part, 0))
 
 
 @njit(cache=True, error_model="numpy")

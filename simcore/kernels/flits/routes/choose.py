@@ -15,7 +15,6 @@ from simcore.kernels.flits.network import (
     EXIT_ROUTER,
     HOPS,
     KIND,
-    LOW_CHANNEL,
     NODES,
     NONE,
     TARGET,
@@ -29,6 +28,7 @@ from simcore.kernels.flits.routes.grid import (
     either_order,
     ends_here,
     in_order,
+    straight_on,
     towards_middle,
 )
 from simcore.kernels.flits.routes.groups import around_groups, between_groups
@@ -62,6 +62,8 @@ from simcore.kernels.jit import njit
 def route(m: Ints, router: int, channel: int, packet: int) -> int:
     """Write the ways of the head in an input channel, and tell how many there are."""
     p, kind, last = packet_row(m, packet), m[KIND], m[CHANNELS] - 1
+    if kind == MESH:
+        return straight_on(m, router, m[AT_DOOR] + m[p + TARGET] * DOOR_WORDS)
     if kind >= GROUPS:
         if kind == GROUPS:
             return between_groups(m, router, channel, packet)
@@ -77,15 +79,13 @@ def route(m: Ints, router: int, channel: int, packet: int) -> int:
     door = m[AT_DOOR] + m[p + TARGET] * DOOR_WORDS
     target = m[door + EXIT_ROUTER]
     if target == router:
-        return write_way(m, router, channel, 0, (m[door + EXIT_PORT], 0, last, 0))
+        return write_way(m, 0, (m[door + EXIT_PORT], 0, last, 0))
     place = router, channel, target
     if kind == TOLD:
         return as_told(m, router, channel, m[p + TARGET])
     if kind == TABLE:
         output = m[m[AT_TABLE] + router * m[NODES] + m[p + TARGET]]
-        return write_way(m, router, channel, 0, (output, 0, last, 0))
-    if kind == MESH:
-        return in_order(m, place, (m[LOW_CHANNEL], last), False)
+        return write_way(m, 0, (output, 0, last, 0))
     if kind in (TORUS, BALANCED_TORUS):
         return around(m, place, packet)
     if has_middle:

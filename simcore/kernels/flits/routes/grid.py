@@ -12,6 +12,7 @@ from simcore.kernels.flits.network import (
     FIRST_PORT,
     HOPS,
     KIND,
+    LOW_CHANNEL,
     MIDDLE,
     NONE,
     PART,
@@ -20,7 +21,7 @@ from simcore.kernels.flits.network import (
     TARGET,
     WAY,
     Ints,
-    draw,
+    draw_way,
     packet_row,
 )
 from simcore.kernels.flits.routes.rule import (
@@ -65,11 +66,29 @@ def next_output(m: Ints, router: int, target: int, is_reverse: bool) -> int:
 
 
 @njit(cache=True, error_model="numpy")
+def straight_on(m: Ints, router: int, door: int) -> int:
+    """Write the way to a node's door on a mesh, lowest dimension first.
+
+    No branch depends on where a head goes, which no processor foresees: a wrong guess takes longer
+    than all of this.
+    """
+    dimensions, last, side = m[DIMENSIONS], m[CHANNELS] - 1, m[FIRST_PORT]
+    here, there = m[AT_PLACE] + router * dimensions, m[door + EXIT_ROUTER] * dimensions
+    there += m[AT_PLACE]
+    output, low = m[door + EXIT_PORT], 0
+    for d in range(dimensions - 1, -1, -1):
+        differs = int(m[here + d] != m[there + d])
+        output += differs * (side + 2 * d + int(m[there + d] < m[here + d]) - output)
+        low += differs * (m[LOW_CHANNEL] - low)
+    return write_way(m, 0, (output, low, last, 0))
+
+
+@njit(cache=True, error_model="numpy")
 def in_order(m: Ints, place: tuple[int, int, int], span: tuple[int, int], is_reverse: bool) -> int:
     """Write the way from a router and channel to a target, with a range of channels."""
-    router, channel, target = place
+    router, _, target = place
     output = next_output(m, router, target, is_reverse)
-    return write_way(m, router, channel, 0, (output, span[0], span[1], 0))
+    return write_way(m, 0, (output, span[0], span[1], 0))
 
 
 @njit(cache=True, error_model="numpy")
@@ -87,7 +106,7 @@ def either_order(m: Ints, place: tuple[int, int, int], is_first: bool) -> int:
             rising = held_slots(m, router, next_output(m, router, target, False))
             falling = held_slots(m, router, next_output(m, router, target, True))
             difference = rising - falling
-        is_reverse = difference > 0 or (difference == 0 and draw(m) < 0.5)
+        is_reverse = difference > 0 or (difference == 0 and draw_way(m) < 0.5)
     return in_order(m, place, half(m, int(is_reverse)), is_reverse)
 
 
@@ -106,7 +125,7 @@ def towards_middle(m: Ints, router: int, packet: int) -> int:
         elif m[KIND] == FLAT_DETOUR:
             m[p + MIDDLE] = _detour(m, router, exit_)
         else:
-            m[p + MIDDLE] = int(draw(m) * m[ROUTERS])
+            m[p + MIDDLE] = int(draw_way(m) * m[ROUTERS])
     if m[p + MIDDLE] == router:
         m[p + MIDDLE], m[p + DIMENSION] = NONE, NONE
     return int(m[p + MIDDLE])
@@ -131,7 +150,7 @@ def _detour(m: Ints, router: int, target: int) -> int:
         here, there = place_of(m, router, d), place_of(m, target, d)
         place = here
         if here != there:
-            place = int(draw(m) * m[SIDE])
+            place = int(draw_way(m) * m[SIDE])
             straight += 1
             around_ += int(place != here) + int(place != there)
         middle += place * stride
@@ -149,7 +168,7 @@ def _between(m: Ints, router: int, target: int) -> int:
     for d in range(m[DIMENSIONS]):
         here, there = place_of(m, router, d), place_of(m, target, d)
         low, high = min(here, there), max(here, there)
-        middle += (low + int(draw(m) * (high - low + 1))) * stride
+        middle += (low + int(draw_way(m) * (high - low + 1))) * stride
         stride *= m[SIDE]
     return middle
 
@@ -157,10 +176,10 @@ def _between(m: Ints, router: int, target: int) -> int:
 @njit(cache=True, error_model="numpy")
 def around(m: Ints, place: tuple[int, int, int], packet: int) -> int:
     """Write the way on rings; the direction and the half are chosen when a ring is entered."""
-    router, channel, target = place
+    router, _, target = place
     output, part = ring_output(m, router, target, packet)
     low, high = half(m, part)
-    return write_way(m, router, channel, 0, (output, low, high, 0))
+    return write_way(m, 0, (output, low, high, 0))
 
 
 @njit(cache=True, error_model="numpy")
@@ -172,10 +191,10 @@ def around_by_middle(m: Ints, router: int, channel: int, packet: int) -> int:
     if goal == NONE:
         goal, phase = m[door + EXIT_ROUTER], 1
     if goal == router:
-        return write_way(m, router, channel, 0, (m[door + EXIT_PORT], 0, m[CHANNELS] - 1, 0))
+        return write_way(m, 0, (m[door + EXIT_PORT], 0, m[CHANNELS] - 1, 0))
     output, part = ring_output(m, router, goal, packet)
     low = (2 * part + phase) * quarter
-    return write_way(m, router, channel, 0, (output, low, low + quarter - 1, 0))
+    return write_way(m, 0, (output, low, low + quarter - 1, 0))
 
 
 @njit(cache=True, error_model="numpy")
@@ -188,12 +207,12 @@ def ring_output(m: Ints, router: int, target: int, packet: int) -> tuple[int, in
             continue
         if m[p + DIMENSION] != d:
             up = there - here if there >= here else there - here + side
-            is_up = 2 * up < side or (2 * up == side and draw(m) < 0.5)
+            is_up = 2 * up < side or (2 * up == side and draw_way(m) < 0.5)
             wraps = here > there if is_up else there > here
             m[p + DIMENSION], m[p + WAY] = d, 0 if is_up else 1
             m[p + PART] = int(wraps) if is_up else int(not wraps)
             if m[KIND] == BALANCED_TORUS and not wraps and not _crosses(side, here, there):
-                m[p + PART] = 0 if draw(m) < 0.5 else 1
+                m[p + PART] = 0 if draw_way(m) < 0.5 else 1
         return int(m[FIRST_PORT] + 2 * d + m[p + WAY]), int(m[p + PART])
     return NONE, 0
 

@@ -15,7 +15,7 @@ from simcore.kernels.flits.network import (
     SIDE,
     TARGET,
     Ints,
-    draw,
+    draw_way,
     packet_row,
 )
 from simcore.kernels.flits.routes.rule import held_slots, write_way
@@ -49,7 +49,7 @@ def between_groups(m: Ints, router: int, channel: int, packet: int) -> int:
         m[p + PART] = 0
     if output >= 3 * m[SIDE] - 1:
         m[p + PART] = 1
-    return write_way(m, router, channel, 0, (output, m[p + PART], m[p + PART], 0))
+    return write_way(m, 0, (output, m[p + PART], m[p + PART], 0))
 
 
 @njit(cache=True, error_model="numpy")
@@ -64,7 +64,7 @@ def around_groups(m: Ints, router: int, channel: int, packet: int) -> int:
     output = group_output(m, router, m[p + MIDDLE] if m[p + PART] == 0 else target)
     if m[p + PART] == 1 and output >= 3 * m[SIDE] - 1:
         m[p + PART] = 2
-    return write_way(m, router, channel, 0, (output, m[p + PART], m[p + PART], 0))
+    return write_way(m, 0, (output, m[p + PART], m[p + PART], 0))
 
 
 @njit(cache=True, error_model="numpy")
@@ -73,7 +73,7 @@ def _first_phase(m: Ints, router: int, packet: int) -> int:
     target, group = m[p + TARGET], router // each
     if target // (m[SIDE] * each) == group:
         return 2
-    middle = int(draw(m) * m[NODES])
+    middle = int(draw_way(m) * m[NODES])
     m[p + MIDDLE] = middle
     if middle // (m[SIDE] * each) == group:
         return 1

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from simcore.kernels.flits.network import (
+    AT_FOUND,
     AT_OUTPUT,
     AT_ROUTER,
     AT_TABLE,
@@ -72,14 +73,20 @@ class Rule(NamedTuple):
 
 
 @njit(cache=True, error_model="numpy")
-def write_way(
-    m: Ints, router: int, channel: int, number: int, way: tuple[int, int, int, int]
-) -> int:
+def write_way(m: Ints, number: int, way: tuple[int, int, int, int]) -> int:
     """Write a way (output, first and last channel, priority); the number of those there are now."""
-    w = m[AT_WAY] + ((router * m[PORTS] * m[CHANNELS] + channel) * MOST_WAYS + number) * WAY_WORDS
+    w = m[AT_FOUND] + number * WAY_WORDS
     m[w + WAY_OUTPUT], m[w + WAY_LOW], m[w + WAY_HIGH], m[w + WAY_PRIORITY] = way
-    m[input_row(m, router, channel) + WAYS] = number + 1
     return number + 1
+
+
+@njit(cache=True, error_model="numpy")
+def keep_ways(m: Ints, router: int, channel: int, count: int) -> None:
+    """Keep the ways that the head in an input channel has found."""
+    w = m[AT_WAY] + (router * m[PORTS] * m[CHANNELS] + channel) * MOST_WAYS * WAY_WORDS
+    for j in range(count * WAY_WORDS):
+        m[w + j] = m[m[AT_FOUND] + j]
+    m[input_row(m, router, channel) + WAYS] = count
 
 
 @njit(cache=True, error_model="numpy")
@@ -93,7 +100,7 @@ def as_told(m: Ints, router: int, channel: int, target: int) -> int:
         m[turn] = m[turn] + 1 if m[turn] + 1 < m[SIDE] else 0
     elif part != ANY:
         low, high = half(m, part - LOWER)
-    return write_way(m, router, channel, 0, (output, low, high, 0))
+    return write_way(m, 0, (output, low, high, 0))
 
 
 @njit(cache=True, error_model="numpy")

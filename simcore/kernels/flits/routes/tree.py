@@ -1,6 +1,6 @@
 """Routes of fat trees: up until a common ancestor, then down."""
 
-from simcore.kernels.flits.network import CHANNELS, DIMENSIONS, SIDE, Ints, draw
+from simcore.kernels.flits.network import CHANNELS, DIMENSIONS, SIDE, Ints, draw_way
 from simcore.kernels.flits.routes.rule import held_slots, write_way
 from simcore.kernels.jit import njit
 
@@ -17,9 +17,9 @@ def up_or_down(m: Ints, router: int, channel: int, target: int, looks: bool) -> 
     if target // (below * k) == place // below:
         output = target // below % k
     else:
-        output = k + int(draw(m) * k)
+        output = k + int(draw_way(m) * k)
         if looks:
-            other = k + int(draw(m) * k)
+            other = k + int(draw_way(m) * k)
             if held_slots(m, router, output) > held_slots(m, router, other):
                 output = other
-    return write_way(m, router, channel, 0, (output, 0, m[CHANNELS] - 1, 0))
+    return write_way(m, 0, (output, 0, m[CHANNELS] - 1, 0))
