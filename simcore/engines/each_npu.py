@@ -49,7 +49,8 @@ def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTim
     shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
     inputs = expand(graph, platform, machine.system, operator_ns, times.placements, shared)
     network = machine.outside()
-    run = execute_each(graph, lowered, replace(inputs, backend=machine.backend, network=network))
+    inputs = replace(inputs, backend=machine.backend, network=network, where=machine.where)
+    run = execute_each(graph, lowered, inputs)
     ran = Ran.of_nodes(graph, lowered, run)
     return ran if network is None else replace(ran, account=network.account())
 
