@@ -55,6 +55,9 @@ class RunTemplate:
         if {"run", "space"} <= set(table):
             rule = "must be a run file: this is a study, which python -m dse study reads"
             raise ConfigError(at, rule, got=sorted(map(str, table)))
+        if "jobs" in table:
+            rule = "must be a run file: this one lists jobs, which python -m simcore simulate reads"
+            raise ConfigError(at, rule, got=sorted(map(str, table)))
         for key in ("workload", "platform", "plan"):
             if key not in table:
                 raise ConfigError(key, "this key is required", got=None)

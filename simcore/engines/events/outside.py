@@ -32,15 +32,12 @@ class HeldNetwork:
         self._name, self._under_way, self._now_ns = backend.__name__, set[int](), 0
         self._network = inputs.network or self._asked(backend, inputs.dimensions)
         self._joining = Joining(inputs, schedules)
-        self._where = None if inputs.where is None else inputs.where.tolist()
         self._together: dict[int, list[int]] = {}
 
     def send(self, now_ns: int, message: int, src: int, dst: int, size_bytes: int) -> None:
         """See ``ExternalNetwork.send``."""
         self._now_ns = now_ns
         self._under_way.add(message)
-        if self._where is not None:
-            src, dst = self._where[src], self._where[dst]
         self._asked(self._network.send, now_ns, message, src, dst, size_bytes)
 
     def join(self, now_ns: int, message: int, source: int, schedule: int, tag: int) -> None:
