@@ -80,10 +80,8 @@ def astra(folder: Path, network: Path) -> AstraFiles:
 
 
 def finish_ns(folder: Path, network: Path, backend: str = "flow") -> list[int]:
-    found: list[int] = as_plain(simulate_files(astra(folder, network), backend, {}))[
-        "finish_cycles"
-    ]
-    return found
+    plain: Any = as_plain(simulate_files(astra(folder, network), backend, {}))
+    return list(plain["finish_cycles"])
 
 
 def test_a_graph_stands_in_the_place_of_the_network_file(tmp_path: Path) -> None:
