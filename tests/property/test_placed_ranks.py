@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from simcore.cli.app import cli
-from simcore.config import load_run
+from simcore.config import RunTemplate, load_run
 from simcore.engines.choose import Engine
 from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.placed.links import PlacedLinks
@@ -134,3 +134,11 @@ def test_the_command_writes_a_list_that_a_run_reads(tmp_path: Path) -> None:
     assert "busiest link kept" in done.output
     listed = load_run({**bad, "placement": "ranks.json"}, beside=tmp_path)
     assert time_s({**bad, "placement": "greedy"}) == Simulator().simulate(listed).iteration_time_s
+
+
+def test_placements_are_values_of_a_knob() -> None:
+    template = RunTemplate.from_table(run_file("flow"))
+    assert template.with_values({"placement": "greedy"}).placement.rule == "greedy"
+    assert template.with_values({"placement": SWAPPED}).placement.options == {"npus": SWAPPED}
+    with pytest.raises(ConfigError, match="did you mean 'greedy'"):
+        template.with_values({"placement": "greddy"})
