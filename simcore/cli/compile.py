@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     "--all",
     "everything",
     is_flag=True,
-    help="Flits, systolic arrays, syntheses, placements and searches too, which else wait for their first use.",
+    help="Flits, systolic arrays, syntheses, placements and searches too, which else wait for their"
+    " first use.",
 )
 def compile_kernels(everything: bool) -> None:
     """Compile the simulator's kernels and keep them on disk (once per machine, a minute or two).
