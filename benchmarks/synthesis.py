@@ -1,7 +1,10 @@
 """Synthesised collectives beside exact bounds and beside TACOS, graph by graph.
 
     python benchmarks/synthesis.py [--kinds all_gather,all_reduce] [--graphs mesh]
+    python benchmarks/synthesis.py --size torus,fat_tree [--kinds all_to_all]
 
+With --size: networks of 1,024 NPUs (a dragonfly of 1,056), share of the proven bound, CPU seconds
+and memory.
 Bounds and TACOS's shares are those of shared/golden/flow/bounds; latencies are left out, as there.
 A share is bound / time: 1 is the best there can be. Every schedule has been replayed. Where the
 bound is not tight, `achievable` holds the share of what is known to be achievable.
@@ -11,14 +14,44 @@ import argparse
 import csv
 from collections import defaultdict
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from time import process_time
+from typing import Any
 
-from simcore.synthesis.fabric import read_fabric
+from simcore.graphs.network_table import NetworkFile
+from simcore.synthesis.fabric import fabric_of, read_fabric
 from simcore.synthesis.kinds import ALL_GATHER, KINDS, REDUCE_SCATTER
 from simcore.synthesis.synthesise import synthesise
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "golden" / "flow" / "bounds"
 ASKED = {ALL_GATHER: 0.95, REDUCE_SCATTER: 0.95}
+
+
+LARGE: dict[str, dict[str, Any]] = {
+    "torus": {"params": {"dims": [16, 8, 8]}},
+    "fat_tree": {"params": {"k": 16}},
+    "dragonfly": {"params": {"p": 4, "a": 8, "h": 4}},
+    "rails": {  # servers whose NPUs reach each other nine times as fast
+        "params": {"servers": 128, "npus_per_server": 8, "servers_per_pod": 32, "spines": 8},
+        "cables": {"npu-nvswitch": {"bandwidth": "450 GB/s", "latency": "0 s"}},
+    },
+}
+
+
+def at_size(names: list[str], kinds: list[str]) -> None:
+    """Print times of syntheses on large networks."""
+    print(f"{'network':10} {'NPUs':>5} {'collective':14} {'share':>7} {'CPU s':>6} {'MiB':>6}  by")
+    for name in names:
+        speeds = {"bandwidth": "50 GB/s", "latency": "0 s"}
+        network = NetworkFile.from_file_data({"family": name, **speeds, **LARGE[name]}, at=name)
+        fabric = fabric_of(network.graph())
+        for kind in kinds:
+            begin = process_time()
+            found = synthesise(fabric, kind)
+            took = process_time() - begin
+            memory = getrusage(RUSAGE_SELF).ru_maxrss >> 10
+            told = f"{found.share:7.4f} {took:6.1f} {memory:6}  {found.by}"
+            print(f"{name:10} {fabric.npus:5} {kind:14} {told}", flush=True)
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -32,7 +65,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--graphs", default="", help="only those whose name holds this")
+    parser.add_argument("--size", default="", help=f"large networks: {', '.join(LARGE)}")
     asked = parser.parse_args()
+    if asked.size:
+        at_size(asked.size.split(","), asked.kinds.split(","))
+        return
     tacos: dict[tuple[str, str], float] = defaultdict(float)
     for row in rows("peer_tacos.csv"):
         key = row["graph"], row["collective"]

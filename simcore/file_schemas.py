@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from simcore.config import Run
 from simcore.graphs.network_table import NetworkFile
+from simcore.jobs.file import JobsFile
 from simcore.machine import Npu, Platform
 from simcore.machine.fabric import Fabric
 from simcore.machine.stack import Stack
@@ -56,6 +57,7 @@ def _models() -> dict[str, type[BaseModel]]:
     return {
         **{name: net for name, net in nets.items() if name == "model" or net is not nets["model"]},
         "run": Run,
+        "jobs": JobsFile,
         "service": Service,
         "npu": Npu,
         "platform": Platform,

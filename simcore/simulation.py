@@ -133,7 +133,8 @@ def runner_of(run: Run, memo: Memo) -> IterationRunner:
     """Executes iterations on the machine of *run*."""
     compute = COMPUTE_MODELS[run.compute]()
     settings = NetworkSettings(packets=run.network, routers=run.routers)
-    return IterationRunner(run.platform, run.system, compute, memo, run.backend, settings)
+    machine = run.platform, run.system, compute, memo, run.backend, settings
+    return IterationRunner(*machine).place(run.placement, run.workload, run.plan)
 
 
 def kernel_account(run: Run) -> KernelAccount | None:

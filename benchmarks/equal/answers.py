@@ -122,6 +122,7 @@ def _told(value: Any) -> Any:
     gone |= {key for key in ("formats", "kept_format") if value.get(key, "") is None}
     gone |= {"moment_format"} if value.get("moment_format") == "fp32" else set()
     gone |= {"tiers"} if value.get("tiers") == {} else set()
+    gone |= {"placement"} if value.get("placement") == {"rule": "as_is", "options": {}} else set()
     gone |= {"offload"} if _all_here(value.get("offload")) else set()
     return {key: _told(inner) for key, inner in value.items() if key not in gone}
 

@@ -50,6 +50,11 @@ _COMMANDS = {
     ),
     "flows": ("simcore.cli.graphs.flows", "flows", "Simulate flows on network graphs."),
     "network": ("simcore.cli.graphs.network", "network", "Show and draw network graphs."),
+    "place": (
+        "simcore.cli.graphs.place",
+        "place",
+        "Place the ranks of a run on its network.",
+    ),
     "synthesise": (
         "simcore.cli.graphs.synthesise",
         "synthesise",

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     "--all",
     "everything",
     is_flag=True,
-    help="Flits, systolic arrays, syntheses and searches too, which else wait for their first use.",
+    help="Flits, systolic arrays, syntheses, placements and searches too, which else wait for their"
+    " first use.",
 )
 def compile_kernels(everything: bool) -> None:
     """Compile the simulator's kernels and keep them on disk (once per machine, a minute or two).
@@ -104,6 +105,15 @@ def _compile_syntheses() -> None:
         synthesise(fabric_of_table(_TRIANGLE), kind)
 
 
+def _compile_placements() -> None:
+    import numpy as np
+
+    from simcore.placement import Ranks
+    from simcore.placement.choice import PlacementChoice
+
+    PlacementChoice(rule="greedy").place(Ranks(2, lambda: np.ones((2, 2)), lambda: np.eye(2)))
+
+
 def _compile_searches() -> None:
     """Compile what breeds designs and knows them again, on a space of two."""
     import numpy as np
@@ -133,7 +143,7 @@ def _template() -> "RunTemplate":
 
 
 def _pipeline_steps(template: "RunTemplate", *, everything: bool) -> list[Callable[[], object]]:
-    """Steps that compile pipelines, designs in columns, graphs and, if wanted, syntheses."""
+    """Steps that compile pipelines, designs in columns, graphs and, if wanted, all else."""
     from simcore.simulation import run_with_iteration, simulate_run
 
     def reduces(algorithm: str) -> object:
@@ -144,7 +154,8 @@ def _pipeline_steps(template: "RunTemplate", *, everything: bool) -> list[Callab
     ]
     steps.append(partial(run_with_iteration, template.with_values({}), every_node=True))
     steps += [partial(_compile_columns, template), _compile_graphs]
-    return [*steps, _compile_syntheses, _compile_searches] if everything else steps
+    further = [_compile_syntheses, _compile_placements, _compile_searches]
+    return [*steps, *further] if everything else steps
 
 
 def _compile_graphs() -> None:

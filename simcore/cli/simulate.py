@@ -43,14 +43,26 @@ def simulate(
     calibration: Path | None,
     **out: Path | None,
 ) -> None:
-    """Simulate the iteration that the run file FILE describes."""
+    """Simulate the iteration that the run file FILE describes, or the jobs that it lists."""
     from simcore.config import load_run
+    from simcore.errors import ConfigError
     from simcore.simulation import kernel_account, run_with_iteration
     from simcore.validation import Site, load_calibration, prediction_band
 
     values = dict(setting(text) for text in settings)
     if backend is not None:
         values["backend"] = backend
+    if _lists_jobs(file):
+        from simcore.cli.graphs.jobs import simulate_file
+
+        left_out = [f"--{name}" for name in ("timeline", "svg") if out[name] is not None]
+        left_out += [] if calibration is None else ["--calibration"]
+        if left_out:
+            rule = "must be left out where several jobs are simulated"
+            raise ConfigError(left_out[0], rule, got=str(file))
+        announce_compilation(folded=False)
+        simulate_file(file, values, out["json_out"])
+        return
     run = load_run(file, values)
     site = None if calibration is None else Site(load_calibration(calibration))
     announce_compilation(folded=True)
@@ -65,6 +77,15 @@ def simulate(
         write_text(json_out, _as_json(run, result, band, account))
     if is_laid_out:
         _lay_out(run, iteration, file.stem, out)
+
+
+def _lists_jobs(file: Path) -> bool:
+    """True of a file of several jobs."""
+    from simcore.files.resources import named_file
+    from simcore.files.yaml_file import read_yaml
+
+    table = read_yaml(named_file("runs", file))
+    return isinstance(table, dict) and "jobs" in table
 
 
 def _lay_out(run: "Run", iteration: "Iteration", name: str, out: Mapping[str, Path | None]) -> None:

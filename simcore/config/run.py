@@ -11,6 +11,7 @@ from simcore.machine.stack import load_stack
 from simcore.machine.system import System
 from simcore.network import DEFAULT_BACKEND
 from simcore.packets.fabric import PacketNetwork
+from simcore.placement.choice import Placement, PlacementChoice
 from simcore.schema import Schema
 from simcore.workload import AnyWorkload, ParallelPlan
 
@@ -30,6 +31,8 @@ class Run(Schema):
         backend: Network backend; where messages slow each other down, every NPU is followed.
         network: Settings of ``backend: packet``, which no other backend reads.
         routers: Likewise of ``backend: flit``.
+        placement: Which rank runs on which NPU: ``as_is``, or another name of ``PLACEMENTS``, or a
+            list of NPUs.
         compute: Compute model; of a run that names none, the default for its kind of workload.
     """
 
@@ -42,6 +45,7 @@ class Run(Schema):
     backend: str = DEFAULT_BACKEND
     network: PacketNetwork = Field(default_factory=PacketNetwork)
     routers: FlitNetwork = Field(default_factory=FlitNetwork)
+    placement: Placement = Field(default_factory=PlacementChoice)
     compute: str = ""
 
     @field_validator("stack")

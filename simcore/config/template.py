@@ -16,6 +16,7 @@ from simcore.files.resources import named_file
 from simcore.files.yaml_file import read_yaml
 from simcore.machine import load_npu
 from simcore.machine.system import System
+from simcore.placement.choice import from_folder
 
 _SHAPES_KEPT = 64
 """Sets of paths, of which a study has one per number of network dimensions or so."""
@@ -54,6 +55,9 @@ class RunTemplate:
         if {"run", "space"} <= set(table):
             rule = "must be a run file: this is a study, which python -m dse study reads"
             raise ConfigError(at, rule, got=sorted(map(str, table)))
+        if "jobs" in table:
+            rule = "must be a run file: this one lists jobs, which python -m simcore simulate reads"
+            raise ConfigError(at, rule, got=sorted(map(str, table)))
         for key in ("workload", "platform", "plan"):
             if key not in table:
                 raise ConfigError(key, "this key is required", got=None)
@@ -61,6 +65,8 @@ class RunTemplate:
         stack = table.get("stack")
         if isinstance(stack, str) and stack.endswith((".yaml", ".yml")):
             table["stack"] = str((beside or Path.cwd()) / stack)
+        if "placement" in table:
+            table["placement"] = from_folder(table["placement"], beside)
         workload = table["workload"]
         if isinstance(workload, dict) and "model" in workload:
             model = model_table(workload["model"], beside)

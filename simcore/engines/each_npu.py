@@ -73,7 +73,8 @@ def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTim
     lasts = NodeTimes(operator_ns, times.transfer_ns)
     inputs = expand(graph, platform, machine.system, lasts, times.placements, shared)
     network = machine.outside()
-    run = execute_each(graph, lowered, replace(inputs, backend=machine.backend, network=network))
+    inputs = replace(inputs, backend=machine.backend, network=network, where=machine.where)
+    run = execute_each(graph, lowered, inputs)
     ran = Ran.of_nodes(graph, lowered, run)
     return ran if network is None else replace(ran, account=network.account())
 

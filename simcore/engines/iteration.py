@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from simcore.engines.classes.run import NodeTimes, Ran
 from simcore.engines.each_npu import run_every_npu
 from simcore.engines.events.input import Ints
 from simcore.engines.machine_times import MachineTimes, Program, ProgramTimes
+from simcore.engines.placed.on_machine import placed_on
 from simcore.engines.stages.accounts import WorkTotals, count_work
 from simcore.engines.stages.by_stages import run_by_stages
 from simcore.engines.stages.counts import NodeCounts, counts_of_graph
@@ -32,6 +34,7 @@ from simcore.machine.system import System
 from simcore.memo import Memo
 from simcore.network import DEFAULT_BACKEND
 from simcore.network.settings import NetworkSettings
+from simcore.placement.choice import PlacementChoice
 from simcore.workload import ParallelPlan, Workload
 from simcore.workload.graph import TrainingGraph
 
@@ -106,7 +109,29 @@ class IterationRunner:
         network: NetworkSettings | None = None,
     ) -> None:
         self._memo = memo or Memo()
+        self._placed_note = ""
         self._machine = MachineTimes(platform, system, compute, backend, self._memo, network)
+
+    def place(self, choice: PlacementChoice, workload: Workload, plan: ParallelPlan) -> Self:
+        """This runner, whose ranks are placed by the traffic of *workload* under *plan*.
+
+        Raises:
+            ConfigError: They cannot be placed.
+            InfeasibleError: The plan does not fit the workload or the machine.
+        """
+        machine = self._machine
+        if not choice.moves:
+            return self
+        if not machine.messages_meet:
+            self._placed_note = (
+                f"placement {choice.rule} is left out: with {machine.backend} messages do not meet "
+                "on links, so ranks are where their numbers say"
+            )
+            return self
+        system = machine.platform, machine.system
+        placed = placed_on(choice, workload, plan, *system, self._memo)
+        self._machine, self._placed_note = machine.placed(placed.where), placed.told()
+        return self
 
     def run(self, workload: Workload, plan: ParallelPlan) -> Iteration:
         """One iteration, by the engine that ``choose`` names.
@@ -195,6 +220,7 @@ class IterationRunner:
         machine, held_ns = self._machine, work.held_ns
         notes = machine.stand_ins(program, times)
         notes += machine.schedules(program, times)
+        notes += [self._placed_note] if self._placed_note else []
         if times.loose is not None:
             if choice.engine is not Engine.EVENTS and times.loose:
                 notes.append(f"NPUs of a stage are taken to stay in step: {times.loose}")

@@ -1,6 +1,7 @@
 """Times that one machine gives to the operators, collectives and messages of a program."""
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,10 +19,13 @@ from simcore.engines.stages.counts import NodeCounts
 from simcore.engines.stages.time_limit import TimeLimit
 from simcore.engines.stages.times import MessageTimes, collective_times, place_groups
 from simcore.engines.stages.transfers import check_transfers, transfer_times_ns
+from simcore.errors import ConfigError
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
-from simcore.network import BACKENDS, ExternalNetwork, Flit, Packet
+from simcore.network import BACKENDS, ExternalNetwork, Flit, NetworkDimension, Packet
+from simcore.network.base import LinkRule
+from simcore.network.queued import Queued
 from simcore.network.settings import NetworkSettings
 from simcore.terms import CollectiveKind
 from simcore.workload.graph import Axis, CollectiveOp, TrainingGraph
@@ -74,6 +78,7 @@ class MachineTimes:
         network: Settings of networks of packets and of flits.
 
     Attributes:
+        where: (N,) NPU of each rank; None: ranks are where their numbers say.
         messages_meet: Messages wait for each other on their links.
         member_ends: Ends of collectives whose members begin at different times.
     """
@@ -89,30 +94,44 @@ class MachineTimes:
     ) -> None:
         self.platform, self.system, self.compute = platform, system, compute
         self.backend, self.memo, self._network = backend, memo, network
+        self.where: Ints | None = None
         self.messages_meet = BACKENDS[backend].messages_meet
         self.member_ends = MemberEnds(platform, system)
         rate = platform.npu.memory_bandwidth_bytes_per_s
         self._timer = CollectiveTimer(platform.dimensions, system, rate, memo)
-        self._in_step = None
-        if self.messages_meet and BACKENDS[backend].link_rule is not None:
-            self._in_step = InStep(platform, system, backend, memo)
+        self._in_step = self._times_in_step()
         self._limit = TimeLimit(
             platform=platform, system=system, compute=compute, messages_meet=self.messages_meet
         )
 
+    def _times_in_step(self) -> InStep | None:
+        """Times of NPUs in step; of placed ranks only where links are shared out fairly."""
+        rule = BACKENDS[self.backend].link_rule
+        if rule is None or (self.where is not None and rule is not LinkRule.FAIR):
+            return None
+        return InStep(self.platform, self.system, self.backend, self.memo, self.where)
+
     def outside(self) -> ExternalNetwork | None:
-        """The network of one run, where it is made with settings.
+        """The network of one run, where it is made with settings, or ranks are placed.
 
         Raises:
             ConfigError: It cannot be made with them.
         """
-        kind, settings = BACKENDS[self.backend], self._network
-        if settings is None or not issubclass(kind, (Packet, Flit)):
+        settings = None if self.where is None else NetworkSettings()
+        settings = self._network or settings
+        if settings is None:
             return None
         dimensions = engine_dimensions(self.platform.dimensions)
-        if issubclass(kind, Flit):
-            return kind(dimensions, settings.routers, settings.packets)
-        return kind(dimensions, settings.packets)
+        return outside_of(self.backend, dimensions, settings, apart=self.where is not None)
+
+    def placed(self, where: Ints) -> "MachineTimes":
+        """Times on the same machine with rank i on NPU ``where[i]``."""
+        found = copy(self)
+        found.where = where
+        scale = self.platform.scale_of(where.tolist())
+        found.platform = self.platform.model_copy(update={"npu_scale": scale})
+        found._in_step = found._times_in_step()
+        return found
 
     def of(self, program: Program, counts: NodeCounts, operator_ns: Ints) -> ProgramTimes:
         """Times of *program*, with *counts* of all its nodes.
@@ -182,6 +201,35 @@ class MachineTimes:
         ]
         told = [self._timer.schedules(*one) for one in sorted(used, key=lambda one: -one[2])]
         return list(dict.fromkeys([one for phases in told for one in phases]))[:_MOST_TOLD]
+
+
+def outside_of(
+    backend: str,
+    dimensions: Sequence[NetworkDimension],
+    settings: NetworkSettings,
+    *,
+    apart: bool,
+) -> ExternalNetwork | None:
+    """The network of one run; None: the backend makes it by itself.
+
+    Args:
+        backend: Its name.
+        dimensions: Of the machine.
+        settings: Of networks that have any.
+        apart: Whether ranks are not where their numbers say, which the kernel's networks need.
+
+    Raises:
+        ConfigError: It cannot be made with these settings.
+    """
+    kind = BACKENDS[backend]
+    if apart and settings.packets.from_dimension and issubclass(kind, (Packet, Flit)):
+        rule = "must be 0 where ranks are placed, or jobs share a machine"
+        raise ConfigError("network.from_dimension", rule, got=settings.packets.from_dimension)
+    if issubclass(kind, Flit):
+        return kind(dimensions, settings.routers, settings.packets)
+    if issubclass(kind, Packet):
+        return kind(dimensions, settings.packets)
+    return Queued(dimensions) if apart and kind.link_rule is LinkRule.QUEUED else None
 
 
 def stand_ins_of(

@@ -22,6 +22,8 @@ from simcore.machine.tiers import Tier, TierName
 from simcore.schema import Schema
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -108,11 +110,11 @@ class Platform(Schema):
 
         return read_speeds(self.npu_scale, self.npus, "npu_scale")
 
-    def scale_of_part(self, first: int, npus: int) -> str:
-        """The text of ``npu_scale`` for a machine of the *npus* NPUs from id *first* on."""
+    def scale_of(self, npus: "Sequence[int]") -> str:
+        """The text of ``npu_scale`` for a machine of these *npus*, in their order."""
         if not self.npu_scale:
             return ""
-        own = self.speeds()[first : first + npus].tolist()
+        own = self.speeds()[list(npus)].tolist()
         return ",".join(f"{npu}:{speed!r}" for npu, speed in enumerate(own) if speed != 1.0)
 
     def with_bandwidth(self, at: int, times: float) -> Self:

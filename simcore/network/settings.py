@@ -14,5 +14,5 @@ class NetworkSettings(NamedTuple):
         routers: Of flits.
     """
 
-    packets: PacketNetwork
-    routers: FlitNetwork
+    packets: PacketNetwork = PacketNetwork()
+    routers: FlitNetwork = FlitNetwork()

@@ -173,7 +173,7 @@ def part_of(platform: Platform, first: int, npus: int, what: str) -> Platform:
         part = {"npus": extent, "bandwidth_bytes_per_s": bandwidth}
         dimensions.append(dimension.model_copy(update=part))
         left, at = left // extent, at // dimension.npus
-    scale = platform.scale_of_part(first, npus)
+    scale = platform.scale_of(range(first, first + npus))
     return platform.model_copy(update={"dimensions": tuple(dimensions), "npu_scale": scale})
 
 

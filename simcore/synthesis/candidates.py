@@ -12,7 +12,7 @@ from simcore.synthesis.named import direct_trees, ring_trees
 from simcore.synthesis.plan import Plan, outward_plan, paired_plan
 from simcore.synthesis.schedule import Schedule, scheduled
 from simcore.synthesis.trees import Trees, gather_trees, reduce_trees
-from simcore.synthesis.ways import way_plan
+from simcore.synthesis.ways import links_apart, way_plan
 
 MOST_CHUNKS = 1024
 SHORT = 60_000
@@ -202,7 +202,8 @@ def _all_to_alls(
     fabric: Fabric, piece: float, chunks: int | None, seed: int, aim: float, known: Known
 ) -> Iterator[Draft]:
     npus = fabric.npus
-    for count in _counts(chunks, npus * max(npus - 1, 1) * _stretch(fabric)):
+    pairs = npus * max(npus - 1, 1)
+    for count in _counts(chunks, pairs * _stretch(fabric), lambda: pairs * links_apart(fabric)):
         source = np.repeat(np.arange(npus), max(npus - 1, 0) * count)
         step = np.tile(np.repeat(np.arange(1, npus), count), npus)
         target = (source + step) % npus
@@ -214,12 +215,22 @@ def _all_to_alls(
         yield _draft(name, plan, fabric, ALL_TO_ALL, source, target)
 
 
-def _counts(chunks: int | None, hops: float) -> tuple[int, ...]:
-    """Numbers of chunks of a piece to try, fewest first, where one takes *hops* hops."""
+def _counts(
+    chunks: int | None, hops: float, exact: Callable[[], float] | None = None
+) -> tuple[int, ...]:
+    """Numbers of chunks of a piece to try, fewest first.
+
+    Args:
+        chunks: Those that were asked for.
+        hops: Hops that one chunk of each piece takes, about.
+        exact: Tells them better, where the fewest chunks are to be chosen.
+    """
     if chunks is not None:
         return (chunks,)
     fine = [count for count in _FINENESS if count * hops <= _HOPS]
-    return tuple(fine) or (2 if 2 * hops <= 2 * _HOPS else 1,)
+    if fine:
+        return tuple(fine)
+    return (2 if (hops if exact is None else exact()) <= _HOPS else 1,)
 
 
 def _ring_counts(fabric: Fabric, chunks: int | None, seed: int, rounds: int) -> tuple[int, ...]:

@@ -13,6 +13,9 @@ Bools = NDArray[np.bool_]
 _HASTE = (np.inf, 0.0, 1.0, 4.0, 16.0)
 """Weights, to be tried, of how long a chunk has to go still against its turn among chunks."""
 
+_NEAR = ((3_000_000, 1e-9), (1 << 62, 5e-3))
+"""Hops, and part by which the busiest link may have ended sooner than a plan of up to so many."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Plan:
@@ -58,6 +61,7 @@ class Plan:
         left = urgency(offsets, after, np.arange(hops), takes + latency)
         whole = np.bincount(link, takes).max() if hops else 0.0
         best, least = np.zeros(hops), np.inf
+        near = next(part for most, part in _NEAR if hops <= most)
         for haste in _HASTE:
             key = -left if np.isinf(haste) else self.turn * whole - haste * left
             start = schedule(
@@ -66,7 +70,7 @@ class Plan:
             end = float((start + takes + latency).max()) if hops else 0.0
             if end < least * (1 - 1e-12):
                 best, least = start, end
-            if least <= whole * (1 + 1e-9):
+            if least <= whole * (1 + near):
                 break
         return best, least
 

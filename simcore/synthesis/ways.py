@@ -4,13 +4,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.errors import SimulationError
-from simcore.kernels.synthesis.ways import spread_ways
+from simcore.kernels.synthesis.ways import priced_time, spread_ways
 from simcore.synthesis.fabric import Fabric, Floats, Ints
 from simcore.synthesis.plan import Plan
 
 _STEEP = 20.0
 _STEEPER = 1.0
 _ROUNDS = 5
+_NEAR = ((1_000_000, 1e-6), (1 << 62, 2e-3))
+"""Chunks, and part by which the busiest link may be above the aim with up to so many."""
 _SEARCHES = 30_000
 """Searches for cheapest ways per round, at least one for every NPU."""
 
@@ -61,7 +63,8 @@ def _balanced(
     best, least = (arcs, hops), np.inf
     prices: list[Floats] = []
     turn = 0
-    while turn < _ROUNDS and least > aim * (1 + 1e-6):
+    near = next(part for most, part in _NEAR if len(source) <= most)
+    while turn < _ROUNDS and least > aim * (1 + near):
         steep = _STEEP * (1.0 + _STEEPER * turn)
         order = _drawn(source, rng)
         where = fabric.offsets, fabric.tail, fabric.head, fabric.link
@@ -83,6 +86,13 @@ def _balanced(
             least, best = load.max(), (arcs.copy(), hops.copy())
         turn += 1
     return best[0], best[1], prices
+
+
+def links_apart(fabric: Fabric) -> float:
+    """Links between two NPUs, on average."""
+    where = fabric.offsets, fabric.head, fabric.link, np.ones(fabric.links)
+    whole = priced_time(fabric.npus, fabric.npus_forward, *where)
+    return float(whole) / max(fabric.npus * (fabric.npus - 1), 1)
 
 
 def _drawn(source: Ints, rng: np.random.Generator) -> Ints:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_systems import Node, program_of, random_system
 
-from simcore.engines.events import run as unfolded
+from simcore.engines.events.engine_run import EngineRun
 from simcore.engines.events.fold.relations import AlikeSet, alike
 from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.input import EngineInput, EngineOutput, ListGroup, SystemOptions
@@ -77,22 +77,21 @@ def test_npus_that_share_links_with_other_partners_are_not_alike() -> None:
 def test_without_the_watch_on_ties_some_results_would_be_wrong(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    wrong, go_on = 0, unfolded._go_on
+    wrong, go_on = 0, EngineRun.go_on
 
-    def heedless(arena: layout.Ints, rates: layout.Floats) -> tuple[layout.Ints, int]:
+    def heedless(run: EngineRun, until_ns: int) -> int:
         while True:
-            arena, code = go_on(arena, rates)
+            code = go_on(run, until_ns)
+            run.arena[layout.UNSAFE] = 0
             if code != layout.PAUSED:
-                arena[layout.UNSAFE] = 0
-                return arena, code
-            arena[layout.UNSAFE] = 0
+                return code
 
     for seed in WRONG_WITHOUT_WATCH:
         inputs = random_system(seed)
         output = run_unfolded(inputs)
         assert same(output, run_folded(inputs))
         with monkeypatch.context() as patch:
-            patch.setattr(unfolded, "_go_on", heedless)
+            patch.setattr(EngineRun, "go_on", heedless)
             wrong += not same(output, run_folded(inputs))
     assert wrong == len(WRONG_WITHOUT_WATCH)
 

@@ -146,6 +146,8 @@ class EngineInput:
             double binary tree the chunks take turns.
         network: A network made for this run alone, which takes its messages in place of one of
             ``backend``.
+        where: (N,) NPU on which each of these runs, in a network outside the kernel; None: that of
+            its number.
     """
 
     backend: str
@@ -160,6 +162,7 @@ class EngineInput:
     record_nodes: bool = True
     chunks_before: int = 0
     network: ExternalNetwork | None = None
+    where: Ints | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "programs", joined(self.programs))

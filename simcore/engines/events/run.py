@@ -21,20 +21,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcore.engines.events.checks import check_inputs, place
+from simcore.engines.events.engine_run import EngineRun
 from simcore.engines.events.fold.relations import CannotFoldError
-from simcore.engines.events.image import build_arena
 from simcore.engines.events.input import EngineInput, EngineOutput, Representatives, all_npus
 from simcore.engines.events.outside import HeldNetwork, outside_network
 from simcore.engines.events.programs import Program
 from simcore.engines.events.writer import TAG_RANGE
 from simcore.errors import SimulationError
 from simcore.kernels.events import layout
-from simcore.kernels.events.layout import Floats, Ints
-from simcore.kernels.native import call
+from simcore.kernels.events.layout import Ints
 from simcore.terms import CollectiveKind, NodeKind
-
-_EVENTS_BETWEEN_PAUSES = 5_000_000  # about a second, so that an interrupt is heard
-_GROWTH_WORDS = 1 << 22
 
 
 def run_unfolded(inputs: EngineInput) -> EngineOutput:
@@ -62,13 +58,10 @@ def run_representatives(inputs: EngineInput, simulated: Representatives) -> Engi
         CannotFoldError: NPUs that stand for others meet what these might meet in another order.
         SimulationError: See ``run_unfolded``.
     """
-    arena, rates, schedules = build_arena(inputs, simulated)
-    arena = _start(arena, inputs, simulated)
-    network = outside_network(inputs, schedules)
-    if network is None:
-        arena, code = _go_on(arena, rates)
-    else:
-        arena, code = _run_with(arena, rates, network)
+    run = EngineRun(inputs, simulated)
+    network = outside_network(inputs, run.schedules)
+    code = run.go_on(layout.LAST_NS) if network is None else _run_with(run, network)
+    arena = run.arena
     if arena[layout.UNSAFE]:
         raise CannotFoldError("the order of simultaneous events depends on the order of the NPUs")
     if code == layout.AT_HORIZON:
@@ -76,77 +69,26 @@ def run_representatives(inputs: EngineInput, simulated: Representatives) -> Engi
             f"The run lasts longer than {layout.LAST_NS} ns (73 years): "
             "look for a size, delay or bandwidth that is wrong by orders of magnitude."
         )
-    return _output(arena, inputs, simulated)
+    return output_of(arena, inputs, simulated)
 
 
-def _start(arena: Ints, inputs: EngineInput, simulated: Representatives) -> Ints:
-    """Schedule the start of each NPU."""
-    npus = simulated.npus.size
-    arena = _with_room(arena, npus * (layout.EVENT_WORDS + layout.FIFO_WORDS))
-    starts = np.zeros(npus, np.int64)
-    if inputs.start_ns is not None:
-        starts = np.ascontiguousarray(inputs.start_ns[simulated.npus])
-    call("schedule_starts", arena, starts)
-    return arena
-
-
-def _with_room(arena: Ints, words: int) -> Ints:
-    """The arena, larger if need be, with at least *words* words never used.
-
-    It grows in place: the programs in it never exist twice.
-    """
-    needed = int(arena[layout.NEXT_WORD]) + words
-    if needed > arena.size:
-        arena.resize(needed + min(needed >> 1, _GROWTH_WORDS), refcheck=False)
-    return arena
-
-
-def _go_on(arena: Ints, rates: Floats) -> tuple[Ints, int]:
-    """Run until something other than a full arena or a pause stops the kernel."""
-    while True:
-        arena[layout.PAUSE_AT] = arena[layout.EVENTS] + _EVENTS_BETWEEN_PAUSES
-        code = call("run_events", arena, rates)
-        if code == layout.FULL:
-            needed = int(arena[layout.NEEDED_WORDS] - arena[layout.NEXT_WORD])
-            arena = _with_room(arena, needed)
-        elif code != layout.PAUSED or arena[layout.UNSAFE]:
-            return arena, code
-
-
-def _run_with(arena: Ints, rates: Floats, network: HeldNetwork) -> tuple[Ints, int]:
+def _run_with(run: EngineRun, network: HeldNetwork) -> int:
     """Alternate between the kernel and a network outside it, whoever has the earlier event."""
     while True:
         due_ns = network.next_event_ns()
-        arena[layout.HORIZON_NS] = layout.LAST_NS if due_ns is None else due_ns - 1
-        arena, code = _go_on(arena, rates)
+        code = run.go_on(layout.LAST_NS if due_ns is None else due_ns - 1)
         if code == layout.OUTBOX_FILLED:
-            _hand_out(arena, network)
+            for _ in run.hand_out(network):
+                pass
         elif due_ns is None:
-            return arena, code
+            return code
         else:
-            at_horizon = code == layout.AT_HORIZON
-            own_ns = int(arena[arena[layout.HEAP]]) if at_horizon else layout.LAST_NS
-            for arrival in network.advance(due_ns, own_ns):
-                arena = _with_room(arena, layout.FIFO_WORDS)
-                call("add_event", arena, arrival.time_ns, arrival.message)
+            for arrival in network.advance(due_ns, min(run.next_ns, layout.LAST_NS)):
+                run.take(arrival.time_ns, arrival.message)
 
 
-def _hand_out(arena: Ints, network: HeldNetwork) -> None:
-    message = int(arena[layout.OUTBOX_HEAD])
-    arena[layout.OUTBOX_HEAD] = 0
-    now_ns = int(arena[layout.NOW_NS])
-    while message:
-        words = arena[message : message + layout.MSG_WORDS].tolist()
-        source = words[layout.MSG_SRC]
-        if words[layout.MSG_TRAVEL_NS] > 0:
-            schedule = words[layout.MSG_TRAVEL_NS] - 1
-            network.join(now_ns, message, source, schedule, words[layout.MSG_TAG])
-        else:
-            network.send(now_ns, message, source, words[layout.MSG_DST], words[layout.MSG_BYTES])
-        message = words[layout.EVENT_NEXT]
-
-
-def _output(arena: Ints, inputs: EngineInput, simulated: Representatives) -> EngineOutput:
+def output_of(arena: Ints, inputs: EngineInput, simulated: Representatives) -> EngineOutput:
+    """Outcome of a run that has nothing left to do, out of its arena."""
     npus = simulated.npus.size
     stride = int(arena[layout.NPU_STRIDE])
     at = int(arena[layout.NPU_TABLE])

@@ -58,6 +58,7 @@ class LoadedLinks:
 
     Args:
         dimensions: Of the machine, innermost first.
+        where: (N,) NPU of each rank; None: ranks are where their numbers say.
 
     Raises:
         ConfigError: A network breaks a rule.
@@ -66,8 +67,8 @@ class LoadedLinks:
     size_bytes = 1 << 22
     """Estimate of what it takes in memory."""
 
-    def __init__(self, dimensions: Sequence[NetworkDimension]) -> None:
-        self._stack = StackedGraph(lines_of(dimensions))
+    def __init__(self, dimensions: Sequence[NetworkDimension], where: Ints | None = None) -> None:
+        self._stack, self._where = StackedGraph(lines_of(dimensions)), where
         self._graph = self._stack.as_graph()
         self._sizes = [dimension.npus for dimension in dimensions]
         self._known: dict[object, Load] = {}
@@ -105,6 +106,8 @@ class LoadedLinks:
 
     def ways(self, source: Ints, target: Ints) -> RouteTable:
         """Routes of messages between NPUs *source* (F,) and *target* (F,)."""
+        if self._where is not None:
+            source, target = self._where[source], self._where[target]
         return self._stack.ways(source, target)
 
     @property
@@ -114,24 +117,10 @@ class LoadedLinks:
 
     def pairs_of(self, phase: Phase, peers: tuple[Peer, ...]) -> tuple[Ints, Ints]:
         """Senders and receivers of the messages of ``of_peers``."""
-        pairs = [self._pairs(phase, peer) for peer in peers]
-        source, target = (np.concatenate(side) for side in zip(*pairs, strict=True))
-        return source, target
-
-    def _pairs(self, phase: Phase, peer: Peer) -> tuple[Ints, Ints]:
-        members, below = phase.members, int(np.prod(self._sizes[: phase.dimension], dtype=np.int64))
-        npus = np.arange(int(np.prod(self._sizes, dtype=np.int64)))
-        place = npus // below % self._sizes[phase.dimension] // phase.stride % members
-        to = [peer.receiver(member, members) for member in range(members)]
-        ahead = np.array(
-            [0 if one is None or one >= members else one - at for at, one in enumerate(to)]
-        )
-        target = npus + ahead[place] * (phase.stride * below)
-        sends = target != npus
-        return npus[sends], target[sends]
+        return pairs_of(self._sizes, phase, peers)
 
     def _loads(self, source: Ints, target: Ints, group: Ints) -> list[Load]:
-        routes = self._stack.ways(source, target)
+        routes = self.ways(source, target)
         ends = simulate_at_once(self._graph, routes, _SIZE_BYTES).finish_ns / _SIZE_BYTES
         of_link, found = np.repeat(group, np.diff(routes.offsets)), []
         for number in range(int(group.max(initial=-1)) + 1):
@@ -140,6 +129,32 @@ class LoadedLinks:
             links = np.unique(routes.links[of_link == number])
             found.append(Load(latency_ns=latency, ns_per_byte=ns_per_byte, links=links))
         return found
+
+
+def pairs_of(sizes: Sequence[int], phase: Phase, peers: tuple[Peer, ...]) -> tuple[Ints, Ints]:
+    """Senders and receivers among NPUs on dimensions of *sizes*, where members send to *peers*.
+
+    Args:
+        sizes: Of the dimensions, innermost first.
+        phase: Says in which of them members lie, and how.
+        peers: Receivers of each member's messages.
+    """
+    pairs = [_pairs(sizes, phase, peer) for peer in peers]
+    source, target = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    return source, target
+
+
+def _pairs(sizes: Sequence[int], phase: Phase, peer: Peer) -> tuple[Ints, Ints]:
+    members, below = phase.members, int(np.prod(sizes[: phase.dimension], dtype=np.int64))
+    npus = np.arange(int(np.prod(sizes, dtype=np.int64)))
+    place = npus // below % sizes[phase.dimension] // phase.stride % members
+    to = [peer.receiver(member, members) for member in range(members)]
+    ahead = np.array(
+        [0 if one is None or one >= members else one - at for at, one in enumerate(to)]
+    )
+    target = npus + ahead[place] * (phase.stride * below)
+    sends = target != npus
+    return npus[sends], target[sends]
 
 
 def _kinds(latency_ns: Floats, ns_per_byte: Floats) -> tuple[Floats, Floats]:

@@ -70,14 +70,24 @@ class InStep:
         system: Its collectives.
         backend: Network backend, which names a rule.
         memo: What is known from other runs.
+        where: (N,) NPU of each rank, on links that are shared out fairly; None: ranks are where
+            their numbers say.
     """
 
-    def __init__(self, platform: Platform, system: System, backend: str, memo: Memo) -> None:
+    def __init__(
+        self,
+        platform: Platform,
+        system: System,
+        backend: str,
+        memo: Memo,
+        where: Ints | None = None,
+    ) -> None:
+        self._where = where
         self._platform, self._system, self._backend, self._memo = platform, system, backend, memo
         self._rate = platform.npu.memory_bandwidth_bytes_per_s
         self._fair = BACKENDS[backend].link_rule is LinkRule.FAIR
         self._known = memo.of(
-            "times in step", (platform.dimensions, system, self._rate, backend), _Known
+            "times in step", (platform.dimensions, system, self._rate, backend, self._place), _Known
         )
 
     def times(
@@ -142,10 +152,17 @@ class InStep:
 
     @cached_property
     def _links(self) -> LoadedLinks:
-        dimensions = self._platform.dimensions
+        dimensions, where = self._platform.dimensions, self._where
         return self._memo.of(
-            "links", dimensions, lambda: LoadedLinks(engine_dimensions(dimensions))
+            "links",
+            (dimensions, self._place),
+            lambda: LoadedLinks(engine_dimensions(dimensions), where),
         )
+
+    @property
+    def _place(self) -> bytes:
+        """Bytes that tell one placement from others."""
+        return b"" if self._where is None else self._where.tobytes()
 
     @cached_property
     def _patterns(self) -> FairCollectives:

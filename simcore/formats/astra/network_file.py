@@ -19,6 +19,7 @@ TOPOLOGY_NAMES = {
 }
 LONGEST_LATENCY_NS = float(1 << 53)
 _LONGEST_NUMBER = 30  # characters that surely need no reader of rarer forms
+_GRAPHS = (".graphml", ".xml")
 _KEYS = ("topology", "npus_count", "bandwidth", "latency")
 
 
@@ -28,18 +29,23 @@ def read_network(path: Path, notes: list[str]) -> tuple[NetworkDimension, ...]:
     Args:
         path: YAML with the lists ``topology``, ``npus_count``, ``bandwidth`` (GB of 2^30 bytes
             per second, per link and direction) and ``latency`` (ns per link). Or a network of any
-            form, as run files name it: ``family`` or ``file``, with its own units.
+            form, as run files name it: ``family`` or ``file``, with its own units; or the file of
+            a graph itself: node-link data, a list of links, GraphML, NCCL's XML.
         notes: Receives remarks on keys that are not used.
 
     Raises:
         ConfigError: A list is missing, has another length, or holds an illegal value.
     """
+    if path.suffix in _GRAPHS:
+        return _network(path, {"file": path.name})
     text = read_text(path, MAX_TABLE_BYTES)
     data: object = plain_lists(text)
     if data is None:
         from simcore.files.yaml_file import parse_yaml  # takes longer than many a run
 
         data = parse_yaml(text, str(path))
+        if isinstance(data, dict) and ("nodes" in data or "links" in data):
+            return _network(path, {"graph": data})
         if isinstance(data, dict) and ("family" in data or "graph" in data or "file" in data):
             return _network(path, data)
     if not isinstance(data, dict):

@@ -48,8 +48,8 @@ def test_lower_bounds_hold() -> None:
 
 def test_a_part_of_a_machine_has_the_speeds_of_its_npus() -> None:
     platform = load_run(table("1:0.9,3:0.25", dp=4)).platform
-    assert platform.scale_of_part(2, 2) == "1:0.25"
-    assert platform.scale_of_part(0, 1) == ""
+    assert platform.scale_of([2, 3]) == "1:0.25"
+    assert platform.scale_of([0]) == ""
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,16 @@ from click.testing import CliRunner
 
 from simcore.cli.app import cli
 from simcore.errors import ConfigError, SimulationError
+from simcore.graphs.network_table import NetworkFile
 from simcore.synthesis.bounds import bound_of
-from simcore.synthesis.candidates import Known, candidates
-from simcore.synthesis.fabric import Fabric, fabric_of_table, read_fabric
+from simcore.synthesis.candidates import Known, _counts, candidates
+from simcore.synthesis.fabric import Fabric, fabric_of, fabric_of_table, read_fabric
 from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, KINDS, REDUCE_SCATTER
 from simcore.synthesis.matched import matched
 from simcore.synthesis.replay import check
 from simcore.synthesis.schedule_file import read_schedule, schedule_text
 from simcore.synthesis.synthesise import Synthesis, synthesise
+from simcore.synthesis.ways import links_apart
 
 BOUNDS = Path(__file__).resolve().parents[4] / "shared" / "golden" / "flow" / "bounds"
 STAR = [[npu, 4, "1", 1] for npu in range(4)] + [[4, npu, "1", 1] for npu in range(4)]
@@ -169,3 +171,24 @@ def test_parted_networks_and_unknown_collectives_are_refused() -> None:
         synthesise(_fabric(RING), "broadcast")
     with pytest.raises(ConfigError, match="rate"):
         _fabric([[0, 1, "1/0", 0]])
+
+
+def test_links_between_npus_are_counted_along_the_least_ways() -> None:
+    def apart(**table: object) -> float:
+        speeds = {"bandwidth": "1 GB/s", "latency": "0 s"}
+        return links_apart(
+            fabric_of(NetworkFile.from_file_data({**table, **speeds}, at="").graph())
+        )
+
+    assert apart(family="ring", params={"n": 4}) == pytest.approx(4 / 3)  # 1, 2, 1
+    assert apart(family="star", params={"n": 4}) == pytest.approx(2.0)
+    leaves = {"leaves": 2, "npus_per_leaf": 2, "spines": 1}
+    assert apart(family="leaf_spine", params=leaves) == pytest.approx((2 + 4 + 4) / 3)
+
+
+def test_fewest_chunks_are_as_many_as_the_ways_allow() -> None:
+    few = 5e6  # hops of one chunk of each piece, more than are tried with several
+    assert _counts(None, few) == (1,)
+    assert _counts(None, 1e6) == (2,)
+    assert _counts(None, 1e6, lambda: 8e6) == (1,)  # ways of eight links
+    assert _counts(7, 1e6, lambda: 8e6) == (7,)

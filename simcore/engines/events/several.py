@@ -1,0 +1,129 @@
+"""Several programs on one network outside the kernel, each by itself but for shared links."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from simcore.engines.events.checks import check_inputs
+from simcore.engines.events.engine_run import NEVER_NS, EngineRun, earliest
+from simcore.engines.events.input import EngineInput, Ints, all_npus
+from simcore.engines.events.outside import HeldNetwork
+from simcore.engines.events.run import output_of
+from simcore.errors import SimulationError
+from simcore.kernels.events import layout
+from simcore.network import ExternalNetwork
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProgramRun:
+    """Outcome of one program.
+
+    Attributes:
+        start_ns: (I,) when each iteration began.
+        end_ns: (I,) when its last NPU had ended.
+        sent_bytes: Bytes that it sent, by sender and receiver among the NPUs of the network.
+    """
+
+    start_ns: list[int] = field(default_factory=list)
+    end_ns: list[int] = field(default_factory=list)
+    sent_bytes: Counter[tuple[int, int]] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class _Job:
+    """A program that runs, and how often it is to run still."""
+
+    run: EngineRun
+    left: int
+    outcome: ProgramRun
+
+
+class SharedRun:
+    """Programs that run at once on one network.
+
+    Args:
+        inputs: Of each program; ``where`` says on which NPUs of the network its own run, and
+            ``start_ns`` when they begin.
+        iterations: Of each, how often it runs, the next time when all its NPUs have ended.
+        network: Made for this run alone.
+
+    Raises:
+        ConfigError: An input breaks a rule.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[EngineInput],
+        iterations: Sequence[int],
+        network: ExternalNetwork,
+    ) -> None:
+        shared = [replace(one, network=network) for one in inputs]
+        for one in shared:
+            check_inputs(one)
+        self._network = HeldNetwork(type(network), shared[0])
+        self._jobs = [
+            _Job(EngineRun(one, all_npus(one), number, len(shared)), times, ProgramRun())
+            for number, (one, times) in enumerate(zip(shared, iterations, strict=True))
+        ]
+
+    def run(self) -> list[ProgramRun]:
+        """Run all programs to their ends.
+
+        Raises:
+            SimulationError: NPUs wait for each other for ever, or the run is too long.
+        """
+        network = self._network
+        while True:
+            due_ns = network.next_event_ns()
+            run, others_ns = earliest([job.run for job in self._jobs])
+            until_ns = min(layout.LAST_NS if due_ns is None else due_ns - 1, others_ns)
+            if run.is_amid or run.next_ns <= until_ns:
+                self._go_on(run, until_ns)
+            elif due_ns is not None:
+                for arrival in network.advance(due_ns, min(run.next_ns, layout.LAST_NS)):
+                    number = arrival.message % len(self._jobs)
+                    self._jobs[number].run.take(arrival.time_ns, arrival.message)
+            elif run.next_ns < NEVER_NS:
+                raise SimulationError(f"the jobs last longer than {layout.LAST_NS} ns (73 years)")
+            else:
+                return self._ended()
+
+    def _go_on(self, run: EngineRun, until_ns: int) -> None:
+        job = next(job for job in self._jobs if job.run is run)
+        run.go_on(until_ns)
+        for source, target, size in run.hand_out(self._network):
+            job.outcome.sent_bytes[source, target] += size
+        if not run.under_way and run.next_ns == NEVER_NS:
+            self._end_iteration(job)
+
+    def _end_iteration(self, job: _Job) -> None:
+        """Note the end of an iteration, and begin the next one."""
+        inputs, run = job.run.inputs, job.run
+        output = output_of(run.arena, inputs, all_npus(inputs))
+        if output.waiting:
+            raise SimulationError("; ".join(output.waiting[:4]))
+        end_ns = int(output.finish_ns.max())
+        start_ns = 0 if inputs.start_ns is None else int(inputs.start_ns.min())
+        job.outcome.start_ns.append(start_ns)
+        job.outcome.end_ns.append(end_ns)
+        job.left -= 1
+        if job.left:
+            again = replace(inputs, start_ns=np.full(output.finish_ns.size, end_ns))
+            job.run = run.again(again)
+
+    def _ended(self) -> list[ProgramRun]:
+        for job in self._jobs:
+            if job.left:
+                output = output_of(job.run.arena, job.run.inputs, all_npus(job.run.inputs))
+                raise SimulationError("; ".join(output.waiting[:4]) or "messages were lost")
+        return [job.outcome for job in self._jobs]
+
+
+def bytes_by_pair(outcome: ProgramRun) -> tuple[Ints, Ints, Ints]:
+    """Senders, receivers and bytes of a program, each pair once."""
+    pairs = sorted(outcome.sent_bytes)
+    sizes = [outcome.sent_bytes[pair] for pair in pairs]
+    ends = np.array(pairs, np.int64).reshape(-1, 2)
+    return ends[:, 0], ends[:, 1], np.array(sizes, np.int64)

@@ -1,0 +1,1 @@
+"""Several jobs on one machine, whose messages share its links."""

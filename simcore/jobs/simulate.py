@@ -1,0 +1,199 @@
+"""Jobs on one machine: each alone, and all together on shared links."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simcore.checks import RunChecks
+from simcore.compute import COMPUTE_MODELS
+from simcore.engines.choose import MAX_NODES
+from simcore.engines.collectives.ends import is_shared
+from simcore.engines.collectives.members import engine_dimensions
+from simcore.engines.each_npu import expand
+from simcore.engines.events.input import EngineInput
+from simcore.engines.events.several import ProgramRun, SharedRun, bytes_by_pair
+from simcore.engines.machine_times import MachineTimes, outside_of
+from simcore.engines.placed.links import PlacedLinks
+from simcore.engines.placed.on_machine import check_placeable, traffic_of
+from simcore.engines.placed.place import place_ranks
+from simcore.engines.stages.counts import counts_of_graph
+from simcore.engines.stages.times import operator_times_ns
+from simcore.errors import ConfigError, InfeasibleError
+from simcore.jobs.file import KEY, JobRun, Jobs
+from simcore.jobs.result import JobResult, JobsResult, SharedLink
+from simcore.memo import Memo
+from simcore.network import BACKENDS, DEFAULT_BACKEND, ExternalNetwork
+from simcore.network.settings import NetworkSettings
+from simcore.workload import build_graph
+
+_MOST_TOLD = 8
+"""Links of which a result tells."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Ready:
+    """A job that is ready to run.
+
+    Attributes:
+        job: The job.
+        inputs: Its programs, with the NPU of each rank.
+        note: Sentence on where its ranks are.
+    """
+
+    job: JobRun
+    inputs: EngineInput
+    note: str
+
+
+def simulate_jobs(jobs: Jobs) -> JobsResult:
+    """Simulate *jobs*, each alone on its NPUs and all together.
+
+    Raises:
+        ConfigError: Something breaks a rule that shows only now.
+        InfeasibleError: A plan does not fit its workload or its NPUs; names the job.
+        SimulationError: The NPUs of a job wait for each other for ever.
+    """
+    return _Simulation(jobs).result()
+
+
+class _Simulation:
+    """Jobs on one machine.
+
+    Args:
+        jobs: The jobs.
+    """
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs, self._memo = jobs, Memo()
+        self._dimensions = engine_dimensions(jobs.platform.dimensions)
+        try:
+            BACKENDS[jobs.file.backend].check(self._dimensions)
+        except ConfigError as error:
+            raise error.under("platform") from None
+        self._links = PlacedLinks(self._dimensions)
+        self._ready = [self._prepared(number, job) for number, job in enumerate(jobs.runs)]
+
+    def result(self) -> JobsResult:
+        """Times of all jobs, alone and together."""
+        alone = [self._run([one])[0] for one in self._ready]
+        together = self._run(self._ready) if len(alone) > 1 else alone
+        told = zip(self._ready, alone, together, strict=True)
+        return JobsResult(
+            backend=self._jobs.file.backend,
+            jobs=tuple(_job_result(*each) for each in told),
+            links=self._shared_links(together),
+        )
+
+    def _run(self, ready: Sequence[_Ready]) -> list[ProgramRun]:
+        times = [one.job.iterations for one in ready]
+        return SharedRun([one.inputs for one in ready], times, self._network()).run()
+
+    def _network(self) -> ExternalNetwork:
+        file = self._jobs.file
+        settings = NetworkSettings(packets=file.network, routers=file.routers)
+        found = outside_of(file.backend, self._dimensions, settings, apart=True)
+        if found is not None:
+            return found
+        kind = BACKENDS[file.backend]
+        assert issubclass(kind, ExternalNetwork)
+        return kind(self._dimensions)
+
+    def _prepared(self, number: int, job: JobRun) -> _Ready:
+        try:
+            return self._inputs(job)
+        except ConfigError as error:
+            raise error.under(f"{KEY}[{number}]") from None
+        except InfeasibleError as error:
+            raise InfeasibleError(error.rule, f"{job.name}: {error.reason}") from None
+
+    def _inputs(self, job: JobRun) -> _Ready:
+        run = job.run
+        check_placeable(run.system, len(run.platform.dimensions))
+        RunChecks(self._memo).structure(run.workload, run.platform, run.plan)
+        compute = COMPUTE_MODELS[run.compute]()
+        machine = MachineTimes(run.platform, run.system, compute, DEFAULT_BACKEND, self._memo)
+        graph = build_graph(run.workload, run.plan)
+        counts = counts_of_graph(graph)
+        nodes = counts.nodes // run.plan.pp * run.plan.npus
+        if nodes > MAX_NODES:
+            rule = f"must have at most {MAX_NODES} nodes on all NPUs: every NPU is followed"
+            raise ConfigError("plan", rule, got=nodes)
+        npu, precision = run.platform.npu, run.workload.precision
+        operator_ns = operator_times_ns(graph.operators, npu, precision, compute)
+        times = machine.of(graph, counts, operator_ns)
+        shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
+        inputs = expand(graph, run.platform, run.system, operator_ns, times.placements, shared)
+        where, note = self._where(job)
+        start = np.full(len(where), job.start_ns)
+        inputs = replace(
+            inputs,
+            backend=self._jobs.file.backend,
+            where=where,
+            start_ns=start,
+            record_nodes=False,
+        )
+        return _Ready(job=job, inputs=inputs, note=note)
+
+    def _where(self, job: JobRun) -> tuple["np.ndarray[tuple[int], np.dtype[np.int64]]", str]:
+        """NPU of each rank of a job, and a sentence on them."""
+        npus, run = np.array(job.npus, np.int64), job.run
+        if not run.placement.moves:
+            return npus, ""
+        machine = run.workload, run.plan, run.platform, run.system
+        placed = place_ranks(run.placement, traffic_of(*machine, self._memo), self._links, npus)
+        return placed.where, placed.told()
+
+    def _shared_links(self, together: Sequence[ProgramRun]) -> tuple[SharedLink, ...]:
+        """Links that several jobs use, those first on which others keep a job waiting longest."""
+        carried = np.array(
+            [
+                self._links.carried(source, target, sizes.astype(np.float64))
+                for source, target, sizes in map(bytes_by_pair, together)
+            ]
+        )
+        users = (carried > 0).sum(axis=0)
+        others_s = (carried.sum(axis=0) - carried.max(axis=0)) / self._links.stack.bytes_per_ns
+        order = np.argsort(-others_s, kind="stable")
+        begin, end = self._links.stack.ends()
+        names = [one.job.name for one in self._ready]
+        return tuple(
+            SharedLink(
+                begin=self._named(int(begin[link])),
+                end=self._named(int(end[link])),
+                bandwidth_bytes_per_s=float(self._links.stack.bytes_per_ns[link]) * 1e9,
+                carried_bytes={
+                    name: float(size)
+                    for name, size in zip(names, carried[:, link], strict=True)
+                    if size > 0
+                },
+            )
+            for link in order[:_MOST_TOLD].tolist()
+            if users[link] > 1
+        )
+
+    def _named(self, node: int) -> str:
+        npus = self._jobs.platform.npus
+        return f"NPU {node}" if node < npus else f"switch {node - npus}"
+
+
+def _job_result(ready: _Ready, alone: ProgramRun, together: ProgramRun) -> JobResult:
+    job = ready.job
+    return JobResult(
+        name=job.name,
+        npus=job.npus,
+        levels=tuple(dimension.npus for dimension in job.run.platform.dimensions),
+        start_s=job.start_ns * 1e-9,
+        alone_s=_mean_s(alone),
+        iterations_s=tuple(
+            (end - start) * 1e-9
+            for start, end in zip(together.start_ns, together.end_ns, strict=True)
+        ),
+        sent_bytes=sum(together.sent_bytes.values()),
+        note=ready.note,
+    )
+
+
+def _mean_s(outcome: ProgramRun) -> float:
+    whole = sum(outcome.end_ns) - sum(outcome.start_ns)
+    return whole / len(outcome.end_ns) * 1e-9

@@ -1,0 +1,1 @@
+"""Kernels that place ranks: greedy first, then by swaps."""

@@ -1,0 +1,93 @@
+"""Messages that queue for links, outside the event kernel: between NPUs of any numbers."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+from heapq import heappop, heappush
+from math import prod
+
+from simcore.network.base import Arrival, ExternalNetwork, LinkRule, NetworkDimension
+
+
+class Queued(ExternalNetwork):
+    """First-come-first-served links, store and forward, dimension 0 first.
+
+    The rules of ``congestion_aware_multidim``, for ranks that run on NPUs of other numbers and for
+    several jobs on one machine, whose messages the kernel of one job does not see. Levels of a
+    network are the dimensions that they are like, as there.
+    Source: the ``congestion-multidim`` branch of ASTRA-sim's analytical network.
+    """
+
+    link_rule = LinkRule.QUEUED
+    stops_at_arrivals = True
+
+    def __init__(self, dimensions: Sequence[NetworkDimension]) -> None:
+        # Imported where used: every run reads this package, few need graphs.
+        from simcore.graphs.stack import StackedGraph
+        from simcore.network.lines import lines_of
+
+        super().__init__(dimensions)
+        self._npus = prod(one.npus for one in dimensions)
+        alike = [replace(one, network=None, level=0) for one in dimensions]
+        self._graph = StackedGraph(lines_of(alike))
+        self._rate, self._latency = (
+            self._graph.bytes_per_ns.tolist(),
+            self._graph.latency_ns.tolist(),
+        )
+        self._ways: dict[int, list[int]] = {}
+        self._waiting: dict[int, deque[tuple[int, int, list[int], int]]] = {}
+        self._due: list[tuple[int, int, int, int, list[int], int]] = []
+        self._order = 0
+
+    def send(self, now_ns: int, message: int, src: int, dst: int, size_bytes: int) -> None:
+        pair = src * self._npus + dst
+        way = self._ways.get(pair)
+        if way is None:
+            way = self._ways[pair] = self._graph.way(src, dst)[0].tolist()
+        self._forward(now_ns, message, size_bytes, way, 0)
+
+    def _forward(self, now_ns: int, message: int, size: int, way: list[int], hop: int) -> None:
+        """Put a message on its next link, or in the queue for it, or let it arrive."""
+        if hop == len(way):
+            self._at(now_ns, message, size, way, hop)
+            return
+        queue = self._waiting.get(way[hop])
+        if queue is None:
+            self._waiting[way[hop]] = deque()
+            self._cross(now_ns, message, size, way, hop)
+        else:
+            queue.append((message, size, way, hop))
+
+    def _cross(self, now_ns: int, message: int, size: int, way: list[int], hop: int) -> None:
+        """Start the transfer over a link that is free: its arrival first, then the free link."""
+        link = way[hop]
+        kept_ns = size / self._rate[link]
+        self._at(now_ns + int(self._latency[link] + kept_ns), message, size, way, hop + 1)
+        self._at(now_ns + int(kept_ns), -1, 0, way, link)
+
+    def _at(self, time_ns: int, message: int, size: int, way: list[int], what: int) -> None:
+        self._order += 1
+        heappush(self._due, (time_ns, self._order, message, size, way, what))
+
+    def next_event_ns(self) -> int | None:
+        return self._due[0][0] if self._due else None
+
+    def advance(self, until_ns: int) -> list[Arrival]:
+        found = list[Arrival]()
+        while self._due and self._due[0][0] <= until_ns:
+            time_ns, _, message, size, way, what = heappop(self._due)
+            if message < 0:
+                self._free(time_ns, what)
+            elif what < len(way):
+                self._forward(time_ns, message, size, way, what)
+            else:
+                found.append(Arrival(time_ns=time_ns, message=message))
+                until_ns = time_ns
+        return found
+
+    def _free(self, now_ns: int, link: int) -> None:
+        """Start the next message that waits for *link*, or let the link go."""
+        if queue := self._waiting[link]:
+            self._cross(now_ns, *queue.popleft())
+        else:
+            del self._waiting[link]
