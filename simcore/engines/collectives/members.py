@@ -12,7 +12,7 @@ import numpy as np
 
 from simcore.collectives import SYNTHESISED, algorithm_named
 from simcore.collectives.record import program_row
-from simcore.engines.collectives.phases import cut, runnable
+from simcore.engines.collectives.phases import OUTSIDE_IN, cut, runnable
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.rows import machine_of, row_arrays
 from simcore.engines.events.input import (
@@ -66,18 +66,12 @@ def engine_options(
         members: Per dimension, members of the group; decides which algorithm stands in where the
             chosen one cannot run.
     """
-    kinds = (
-        CollectiveKind.ALL_REDUCE,
-        CollectiveKind.ALL_GATHER,
-        CollectiveKind.REDUCE_SCATTER,
-        CollectiveKind.ALL_TO_ALL,
-    )
     algorithms = {
         int(kind): tuple(
             _chosen(runnable(name, kind, extent) if extent > 1 else "ring")
             for name, extent in zip(system.algorithms(kind, topologies), members, strict=True)
         )
-        for kind in kinds
+        for kind in CollectiveKind
     }
     return SystemOptions(
         scheduling=system.scheduling,
@@ -178,7 +172,7 @@ class Subsystem:
         found = []
         for phases in collective_phases(inputs, kind, _GROUP, -1, size_bytes):
             order = tuple(dict.fromkeys(phase.dimension for phase in phases))
-            found.append(order[::-1] if kind is CollectiveKind.ALL_GATHER else order)
+            found.append(order[::-1] if kind in OUTSIDE_IN else order)
         return tuple(found)
 
     def shared_ends(
@@ -226,9 +220,10 @@ class Subsystem:
         in_list, name = count < self._npus, "ring"
         if len(self._dimensions) == 1:
             topologies = [dimension.topology for dimension in self._dimensions]
-            name = runnable(self._system.algorithms(kind, topologies)[0], kind, count)
+            name = self._system.algorithms(kind, topologies)[0]
         elif not in_list:
             return None
+        name = runnable(name, kind, count)
         if name == SYNTHESISED or count < 2 or not (in_list or (members == np.arange(count)).all()):
             return None
         row, table = program_row(algorithm_named(name), kind, count, in_list=in_list)

@@ -128,10 +128,7 @@ class CollectiveTimer:
             system.active_chunks_per_dimension,
             system.collective_optimization,
             system.inter_dimension,
-            system.all_reduce,
-            system.all_gather,
-            system.reduce_scatter,
-            system.all_to_all,
+            *(getattr(system, key) for key in ALGORITHM_KEYS),
             tuple([one.network for one in self._dimensions]),
         )
 

@@ -204,7 +204,8 @@ PHASE_RESULT_TIMES, PHASE_RESULT_OVER = _at("result_times"), _at("result_over")
 PHASE_TABLE, PHASE_TAKES = _at("table"), _at("takes_ns")
 PHASE_LIST, PHASE_LOCAL, PHASE_PASS, PHASE_TREE = _own, _own + 1, _own + 2, _own + 3
 PHASE_CUSTOM, PHASE_LINE = _own + 4, _own + 5
-PHASE_WORDS = _own + 6
+PHASE_LEADS = _own + 6  # where it is told who takes part: how many pairs, then stride and members
+PHASE_WORDS = _own + 7
 PASS_PLAIN, PASS_FIRST, PASS_LAST, PASS_FIXED = 0, 1, 2, 3
 
 # A queue of one NPU.
