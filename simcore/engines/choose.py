@@ -34,7 +34,7 @@ MAX_NODES = 2_000_000
 """Nodes on all NPUs that are followed, of those that are provably alike on one."""
 
 IN_STEP_ERROR = (
-    "on 472 random small designs this gave 0.86 to 1.22 of the time of every message, "
+    "on 439 random small designs this gave 0.73 to 1.22 of the time of every message, "
     "1.00 in the median"
 )
 """Error of NPUs that are taken to stay in step where messages meet, as ``benchmarks/in_step.py``

@@ -18,6 +18,7 @@ from simcore.engines.collectives.rows import machine_of, row_arrays
 from simcore.engines.events.input import (
     ChosenAlgorithm,
     EngineInput,
+    EngineOutput,
     GridGroup,
     Ints,
     ListGroup,
@@ -142,6 +143,25 @@ class Subsystem:
         inputs = replace(inputs, chunks_before=chunks_before)
         return self._ends(inputs, members, fold=self._fold)
 
+    def run(
+        self, kind: CollectiveKind, placement: Placement, size_bytes: int, backend: str
+    ) -> tuple[Ints, int]:
+        """End of each member of the group of NPU 0, all begun at 0, and bytes that they send.
+
+        Args:
+            kind: What the members do.
+            placement: Where they are.
+            size_bytes: The full buffer, of a gather and an all-gather the shard.
+            backend: Network backend.
+
+        Returns:
+            (G,) int64, in the order of the members' NPU ids; the bytes of all messages.
+        """
+        members = self._members(placement)
+        inputs = self._inputs(kind, size_bytes, _grid(placement), members, None, placement.extent)
+        output = self._output(replace(inputs, backend=backend), members, fold=self._fold)
+        return output.finish_ns[members], output.sent_bytes
+
     def all_ends(
         self, kind: CollectiveKind, placement: Placement, size_bytes: int, backend: str
     ) -> Ints:
@@ -254,14 +274,16 @@ class Subsystem:
         )
 
     def _ends(self, inputs: EngineInput, members: Ints, *, fold: bool) -> Ints:
+        return self._output(inputs, members, fold=fold).finish_ns[members]
+
+    def _output(self, inputs: EngineInput, members: Ints, *, fold: bool) -> EngineOutput:
         from simcore.engines.events.fold.run import run_folded
         from simcore.engines.events.run import run_unfolded
 
         output = run_folded(inputs) if fold else run_unfolded(inputs)
-        ends = output.finish_ns[members]
-        if (ends < 0).any():
+        if (output.finish_ns[members] < 0).any():
             raise SimulationError(f"a collective never ended: {'; '.join(output.waiting[:3])}")
-        return ends
+        return output
 
     def _inputs(
         self,
