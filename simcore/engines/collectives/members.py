@@ -10,7 +10,7 @@ from math import prod
 
 import numpy as np
 
-from simcore.collectives import SYNTHESISED, algorithm_named
+from simcore.collectives import SYNTHESISED, InNetwork, algorithm_named
 from simcore.collectives.record import program_row
 from simcore.engines.collectives.phases import OUTSIDE_IN, cut, runnable
 from simcore.engines.collectives.placement import Placement
@@ -47,6 +47,7 @@ def engine_dimensions(dimensions: Sequence[Dimension]) -> tuple[NetworkDimension
             latency_ns=dimension.latency_s * 1e9,
             network=dimension.network,
             level=dimension.level,
+            in_network=dimension.in_network,
         )
         for dimension in dimensions
     )
@@ -246,7 +247,10 @@ class Subsystem:
         name = runnable(name, kind, count)
         if name == SYNTHESISED or count < 2 or not (in_list or (members == np.arange(count)).all()):
             return None
-        row, table = program_row(algorithm_named(name), kind, count, in_list=in_list)
+        algorithm = algorithm_named(name)
+        if isinstance(algorithm, InNetwork) and self._dimensions[0].in_network is not None:
+            return None
+        row, table = program_row(algorithm, kind, count, in_list=in_list)
         return None if row.peers == PEERS_TREE else (row, table)
 
     def _members(self, placement: Placement) -> Ints:

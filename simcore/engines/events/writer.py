@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from simcore.collectives import PeerRule, Synthesised
 from simcore.engines.collectives.phases import BARRIER_BYTES, Phase, cut
 from simcore.engines.collectives.scheduled import ScheduledPhase, scheduled_phase
+from simcore.engines.collectives.switched import switches_wait_ns
 from simcore.engines.events.input import EngineInput, GridGroup, ListGroup, Representatives
 from simcore.engines.events.issue_order import hashed_orders
 from simcore.engines.events.joined import joined
@@ -184,7 +185,7 @@ class ArenaWriter:
         rows = np.flatnonzero((transfers.kind == NodeKind.COLLECTIVE) & ~fixed)
         if not rows.size:
             return plans
-        sized = self._inputs.options.depends_on_sizes
+        sized = self._inputs.phases_depend_on_sizes
         node = np.full(rows.size, -1, np.int64)
         if by_node:
             ids = programs.transfer_ids()[rows]
@@ -249,6 +250,7 @@ class ArenaWriter:
             words = self._phase(kind, group_key, phase)
             if isinstance(phase.algorithm, Synthesised):
                 words[layout.PHASE_TAKES] = self._takes(group_key, phase, size)
+            words[layout.PHASE_WAIT] = switches_wait_ns(phase, self._inputs.dimensions, size)
             found.append(words)
             size = size * words[layout.PHASE_RESULT_TIMES] // words[layout.PHASE_RESULT_OVER]
         return found

@@ -147,7 +147,7 @@ def _chain_ends(
             reduce_ns = reduction_ns(packet, machine.memory_bytes_per_s)
         elif row["peers"] == records.PEERS_ROTATING:
             packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
-        cost_ns = delay_ns + (reduce_ns if is_reduced(row, step + 1) else 0)
+        cost_ns = delay_ns + row["wait_ns"] + (reduce_ns if is_reduced(row, step + 1) else 0)
         for i in range(copies):
             end[i] = received[i] + cost_ns
     return sent_bytes

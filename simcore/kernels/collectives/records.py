@@ -40,6 +40,7 @@ class PhaseRow(NamedTuple):
     table: int = 0  # where its step table starts, if PEERS_TABLE
     takes_ns: int = 0  # of every message, if above 0; where links are shared: 1 + its schedule
     lines: int = 1  # of so many lines of members, one takes part
+    wait_ns: int = 0  # of a member after each message that it has received
 
 
 Program = tuple[PhaseRow, tuple[int, ...]]

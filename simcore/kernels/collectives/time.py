@@ -106,6 +106,7 @@ def _time_phase(row: Record, tables: Ints, size: int, machine: Machine, time: Re
         if row["alike"] != 0 and _ends_in_reduction(row, tables):
             packet = _last_packet(row, tables, size)
             time["last_step_ns"] = reduction_ns(packet, machine.memory_bytes_per_s)
+        time["last_step_ns"] += row["wait_ns"]
         return sent_bytes
     if row["alike"] == 0:
         time["slowest_ns"] = time["fastest_ns"] = -1

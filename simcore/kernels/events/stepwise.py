@@ -135,7 +135,10 @@ def _advance(arena: Ints, rates: Floats, walk: int) -> None:
 
 @kernel
 def receive_step(arena: Ints, rates: Floats, walk: int) -> None:
-    """A message came: the next packet gets in line."""
+    """A message came: the next packet gets in line, after what switches had to do."""
+    if arena[walk + f.WALK_RECEIVED] == 0:
+        wait_ns = arena[arena[walk + f.WALK_PHASE] + f.PHASE_WAIT]
+        arena[walk + f.WALK_DELAY_NS] += -wait_ns if arena[walk + f.WALK_DELAY_NS] < 0 else wait_ns
     arena[walk + f.WALK_RECEIVED] += 1
     insert(arena, rates, walk)
 
