@@ -10,6 +10,7 @@ from simcore.collectives import ALGORITHMS as ALGORITHMS
 from simcore.collectives import CollectiveAlgorithm as CollectiveAlgorithm
 from simcore.collectives import Exchange as Exchange
 from simcore.collectives import Offset as Offset
+from simcore.collectives import Span as Span  # provisional
 from simcore.collectives import Step as Step
 from simcore.collectives import Table as Table
 from simcore.comparison import Comparison as Comparison  # provisional

@@ -9,7 +9,7 @@ from dse.space.algorithms import DimensionFacts, with_admitted
 from dse.space.budgets import Budget, read_budgets
 from dse.space.derived import read_derived, with_derived
 from dse.space.expressions import Expression, parse_expression
-from dse.space.file import ADMITTED, AxisFile, FileValue, ProductFile, SpaceFile
+from dse.space.file import AxisFile, FileValue, ProductFile, SpaceFile
 from dse.space.parameters import Parameter, Value, at_slot, slot_of
 from dse.space.space import Counts, KnobBlock, Space, count_designs
 from dse.space.tables import Product, Rules, compile_block, components, divisors
@@ -306,7 +306,7 @@ def read_axis(name: str, axis: AxisFile, *, at: str) -> Parameter:
         ConfigError: A value without unit among values with one, units of different kinds, or a
             range that is empty.
     """
-    if axis.choices is not None and axis.choices != ADMITTED:
+    if isinstance(axis.choices, tuple):
         return Parameter(name=name, choices=axis.choices)
     if axis.ladder is not None:
         values, unit = _quantities(axis.ladder, at=f"{at}.ladder")

@@ -309,8 +309,8 @@ def _setting(file: StudyFile, folder: str) -> RunFacts:
         return RunFacts(dimensions=len(facts), npus=None, fixed=fixed, machine=facts)
     tables = [item if isinstance(item, dict) else {} for item in listed]
     facts = tuple(map(_told_facts, tables))
-    npus = prod(one.npus for one in facts) if all(one.npus for one in facts) else None
-    return RunFacts(dimensions=len(listed), npus=npus, fixed=fixed, machine=facts)
+    known = prod(one.npus for one in facts) if all(one.npus for one in facts) else None
+    return RunFacts(dimensions=len(listed), npus=known, fixed=fixed, machine=facts)
 
 
 def _facts_of(machine: Platform) -> tuple[DimensionFacts, ...]:
