@@ -185,7 +185,6 @@ class ArenaWriter:
         rows = np.flatnonzero((transfers.kind == NodeKind.COLLECTIVE) & ~fixed)
         if not rows.size:
             return plans
-        sized = self._inputs.phases_depend_on_sizes
         node = np.full(rows.size, -1, np.int64)
         if by_node:
             ids = programs.transfer_ids()[rows]
@@ -196,7 +195,7 @@ class ArenaWriter:
             transfers.group[rows],
             transfers.involved_dims[rows],
             node,
-            transfers.size_bytes[rows] if sized else np.zeros_like(node),
+            transfers.size_bytes[rows] * int(self._inputs.phases_depend_on_sizes),
         )
         distinct, key_of = _distinct_rows(keys)
         plans[rows] = np.array([self._plan(key) for key in distinct], np.int64)[key_of]
