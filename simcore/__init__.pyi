@@ -10,6 +10,7 @@ from simcore.collectives import ALGORITHMS as ALGORITHMS
 from simcore.collectives import CollectiveAlgorithm as CollectiveAlgorithm
 from simcore.collectives import Exchange as Exchange
 from simcore.collectives import Offset as Offset
+from simcore.collectives import Span as Span  # provisional
 from simcore.collectives import Step as Step
 from simcore.collectives import Table as Table
 from simcore.comparison import Comparison as Comparison  # provisional
@@ -64,6 +65,7 @@ from simcore.machine import load_npu as load_npu
 from simcore.machine import load_platform as load_platform
 from simcore.machine import scale_up_dimensions as scale_up_dimensions  # provisional
 from simcore.machine import unbuildable as unbuildable  # provisional
+from simcore.machine.admitted import admitted_algorithms as admitted_algorithms  # provisional
 from simcore.machine.system import System as System
 from simcore.many.columns import Simulations as Simulations  # provisional
 from simcore.many.simulate import ManySimulator as ManySimulator  # provisional

@@ -9,10 +9,40 @@ class CollectiveKind(IntEnum):
     """Kind of a collective; the values are those of Chakra's ``CollectiveCommType``."""
 
     ALL_REDUCE = 0
+    REDUCE = 1
     ALL_GATHER = 2
+    GATHER = 3
+    SCATTER = 4
     BROADCAST = 5
     ALL_TO_ALL = 6
     REDUCE_SCATTER = 7
+    BARRIER = 9
+
+    @property
+    def gathers(self) -> bool:
+        """True if the buffer of each member is a share of the result."""
+        return self in (CollectiveKind.ALL_GATHER, CollectiveKind.GATHER)
+
+    @property
+    def rooted(self) -> bool:
+        """True if one member, the first, has the data at the start or at the end."""
+        return self in _ROOTED
+
+
+_ROOTED = (
+    CollectiveKind.BROADCAST,
+    CollectiveKind.REDUCE,
+    CollectiveKind.GATHER,
+    CollectiveKind.SCATTER,
+)
+
+EVERYWHERE = (
+    CollectiveKind.ALL_REDUCE,
+    CollectiveKind.ALL_GATHER,
+    CollectiveKind.REDUCE_SCATTER,
+    CollectiveKind.ALL_TO_ALL,
+)
+"""Kinds in which every member sends data and receives some."""
 
 
 class NodeKind(IntEnum):

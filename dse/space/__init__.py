@@ -1,5 +1,6 @@
 """The design space: knobs, rules, and the valid designs that they leave."""
 
+from dse.space.algorithms import DimensionFacts
 from dse.space.build import RunFacts, build_space
 from dse.space.check import Check
 from dse.space.derived import completed
@@ -14,6 +15,7 @@ from dse.space.space import KnobBlock, Space, design_key
 __all__ = [
     "Check",
     "Design",
+    "DimensionFacts",
     "Encoding",
     "Gene",
     "KnobBlock",

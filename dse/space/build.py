@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from dse.space.algorithms import DimensionFacts, with_admitted
 from dse.space.budgets import Budget, read_budgets
 from dse.space.derived import read_derived, with_derived
 from dse.space.expressions import Expression, parse_expression
@@ -28,11 +29,13 @@ class RunFacts:
         dimensions: Length of the run's list of network dimensions; 0 if it has none.
         npus: NPUs of the run's platform, or None where unknown.
         fixed: Single values of the run by path, for rules.
+        machine: What is known of each of the dimensions.
     """
 
     dimensions: int
     npus: int | None
     fixed: Mapping[str, Value]
+    machine: tuple[DimensionFacts, ...] = ()
 
 
 def build_space(file: SpaceFile, setting: RunFacts, *, at: str = "space") -> Space:
@@ -50,6 +53,7 @@ def build_space(file: SpaceFile, setting: RunFacts, *, at: str = "space") -> Spa
     slots = sorted({slot for kept in dimensions.values() for slot in kept})
     groups = _products(file, setting, slots, at)
     parameters = _group_parameters(file, groups, slots, at)
+    file = with_admitted(file, setting.machine, parameters, slots, at)
     parameters |= _axis_parameters(file, parameters, slots, at)
     terms = _terms(file, parameters, at)
     derived = read_derived(file.derive, slots, terms, parameters, at=f"{at}.derive")
@@ -302,7 +306,7 @@ def read_axis(name: str, axis: AxisFile, *, at: str) -> Parameter:
         ConfigError: A value without unit among values with one, units of different kinds, or a
             range that is empty.
     """
-    if axis.choices is not None:
+    if isinstance(axis.choices, tuple):
         return Parameter(name=name, choices=axis.choices)
     if axis.ladder is not None:
         values, unit = _quantities(axis.ladder, at=f"{at}.ladder")

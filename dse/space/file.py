@@ -1,6 +1,6 @@
 """The ``space`` part of a study file, as it is written."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
@@ -47,11 +47,16 @@ class ProductFile(Schema):
         return self
 
 
+ADMITTED = "admitted"
+"""In place of choices: the collective algorithms that a dimension admits."""
+
+
 class AxisFile(Schema):
     """One knob: ``choices``, a ``ladder`` of quantities, or a range from ``low`` to ``high``.
 
     Attributes:
-        choices: Words, flags or counts.
+        choices: Words, flags or counts; ``admitted``, of an algorithm of collectives: all that the
+            dimension admits.
         ladder: Numbers with a unit, or counts, in rising order.
         low: Least value of a continuous knob, with its unit.
         high: Greatest value of a continuous knob, with its unit.
@@ -60,7 +65,9 @@ class AxisFile(Schema):
         sets: Paths that take the value, where the name is not itself a path.
     """
 
-    choices: Annotated[tuple[FileValue, ...] | None, Field(min_length=1)] = None
+    choices: Annotated[tuple[FileValue, ...], Field(min_length=1)] | Literal["admitted"] | None = (
+        None
+    )
     ladder: Annotated[tuple[FileValue, ...] | None, Field(min_length=1)] = None
     low: FileValue | None = None
     high: FileValue | None = None

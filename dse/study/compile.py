@@ -1,6 +1,7 @@
 """From a study file to a study that is ready to run."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -10,7 +11,7 @@ from typing import Any, Self
 from dse.evaluate import EVALUATORS, EXECUTORS, Evaluator, EvaluatorInput, fidelity_named
 from dse.objectives import CONSTRAINTS, DEFAULT_CHECKS, MEMORY, OBJECTIVES, Goals, Limit
 from dse.samplers.registry import sampler_named
-from dse.space import RunFacts, Space, build_space, scalars_of
+from dse.space import DimensionFacts, RunFacts, Space, build_space, scalars_of
 from dse.study.file import LimitFile, StudyFile
 from dse.study.levels import levels_of
 from dse.study.own_metrics import check_all_given, check_objectives, own_metrics
@@ -18,6 +19,7 @@ from dse.study.scenarios import aggregate_of, scenario_goals, scenario_inputs
 from simcore import (
     FACTORS,
     ConfigError,
+    Platform,
     RunTemplate,
     ServiceTemplate,
     did_you_mean,
@@ -298,12 +300,48 @@ def _setting(file: StudyFile, folder: str) -> RunFacts:
             raise ConfigError("run.platform", rule, got=platform)
         beside = Path(folder) if folder else None
         machine = load_platform(platform, at="run.platform", beside=beside)
-        sizes = [dimension.npus for dimension in machine.dimensions]
-        return RunFacts(dimensions=len(sizes), npus=prod(sizes), fixed=fixed)
+        facts = _facts_of(machine)
+        npus = prod(one.npus for one in facts)
+        return RunFacts(dimensions=len(facts), npus=npus, fixed=fixed, machine=facts)
     listed = platform.get("dimensions") if isinstance(platform, dict) else None
     if not isinstance(listed, list):
-        return RunFacts(dimensions=0, npus=None, fixed=fixed)
-    found = [item.get("npus") for item in listed if isinstance(item, dict)]
-    sizes = [size for size in found if isinstance(size, int)]
-    npus = prod(sizes) if len(sizes) == len(listed) else None
-    return RunFacts(dimensions=len(listed), npus=npus, fixed=fixed)
+        facts = _levels(file, folder)
+        return RunFacts(dimensions=len(facts), npus=None, fixed=fixed, machine=facts)
+    tables = [item if isinstance(item, dict) else {} for item in listed]
+    facts = tuple(map(_told_facts, tables))
+    known = prod(one.npus for one in facts) if all(one.npus for one in facts) else None
+    return RunFacts(dimensions=len(listed), npus=known, fixed=fixed, machine=facts)
+
+
+def _facts_of(machine: Platform) -> tuple[DimensionFacts, ...]:
+    return tuple(
+        DimensionFacts(topology=one.topology, npus=one.npus, network=one.network is not None)
+        for one in machine.dimensions
+    )
+
+
+def _told_facts(table: Mapping[str, Any]) -> DimensionFacts:
+    """Facts of a dimension that the run tells in place, as far as they are told."""
+    topology, npus = table.get("topology"), table.get("npus")
+    return DimensionFacts(
+        topology=topology if isinstance(topology, str) else "",
+        npus=npus if isinstance(npus, int) else 0,
+    )
+
+
+def _levels(file: StudyFile, folder: str) -> tuple[DimensionFacts, ...]:
+    """Levels of a machine that is one network, where an algorithm of each is asked for.
+
+    Raises:
+        ConfigError: A knob changes the network, so that its levels are not known.
+    """
+    asked = [name for name in file.space.axes if re.match(r"system\.\w+\[", name)]
+    if not asked or not isinstance(file.run.get("platform"), dict):
+        return ()
+    changed = [name for name in file.space.axes if name.startswith("platform.network.")]
+    shaped = [name for name in changed if not name.endswith((".bandwidth", ".latency", ".rule"))]
+    if shaped:
+        rule = f"must be one name for all levels where {shaped[0]} changes them"
+        raise ConfigError(f"space.axes.{asked[0]}", rule, got=asked[0])
+    beside = Path(folder) if folder else None
+    return _facts_of(load_platform(file.run["platform"], at="run.platform", beside=beside))

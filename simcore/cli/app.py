@@ -27,6 +27,11 @@ _COMMANDS = {
         "packets",
         "Simulate a network packet by packet.",
     ),
+    "collective": (
+        "simcore.cli.networks.collective",
+        "collective",
+        "Time one collective by each algorithm that a machine admits.",
+    ),
     "compile": (
         "simcore.cli.compile",
         "compile_kernels",

@@ -8,6 +8,7 @@ from simcore.collectives.base import (
     Exchange,
     Offset,
     PeerRule,
+    Span,
     StateMachine,
     Step,
     Switch,
@@ -17,6 +18,7 @@ from simcore.collectives.base import (
 from simcore.collectives.bruck import Bruck
 from simcore.collectives.checks import check_algorithm
 from simcore.collectives.direct import Direct
+from simcore.collectives.dissemination import Dissemination
 from simcore.collectives.double_binary_tree import DoubleBinaryTree
 from simcore.collectives.grouped.blue_connect import BlueConnect
 from simcore.collectives.grouped.hierarchical import Hierarchical
@@ -27,6 +29,10 @@ from simcore.collectives.pairwise import Pairwise
 from simcore.collectives.rabenseifner import Rabenseifner
 from simcore.collectives.recursive_doubling import RecursiveDoubling
 from simcore.collectives.ring import Ring
+from simcore.collectives.rooted.binomial import Binomial
+from simcore.collectives.rooted.chain import Chain
+from simcore.collectives.rooted.linear import Linear
+from simcore.collectives.rooted.scatter_gather import ScatterGather
 from simcore.collectives.synthesised import SYNTHESISED, Synthesised
 from simcore.registry import Registry, instance_of
 from simcore.terms import CollectiveKind
@@ -46,17 +52,23 @@ ALGORITHMS: Registry[CollectiveAlgorithm] = Registry(
         "hierarchical": Hierarchical(),
         "rail_aligned": RailAligned(),
         "blue_connect": BlueConnect(),
+        "binomial": Binomial(),
+        "chain": Chain(),
+        "scatter_gather": ScatterGather(),
+        "linear": Linear(),
+        "dissemination": Dissemination(),
     },
     check=check_algorithm,
     adapt=instance_of(CollectiveAlgorithm),
-    reserved=rf"(direct|hierarchical|rail_aligned|blue_connect)\d[\dx]*|by_topology|{SYNTHESISED}",
+    reserved=rf"(direct|hierarchical|rail_aligned|blue_connect|chain)\d[\dx]*|by_topology|{SYNTHESISED}",
 )
 
-_SIZED = re.compile(r"(direct|hierarchical|rail_aligned)([1-9]\d{0,4})")
+_SIZED = re.compile(r"(direct|hierarchical|rail_aligned|chain)([1-9]\d{0,4})")
 _WITH_SIZE: dict[str, Callable[[int], CollectiveAlgorithm]] = {
     "direct": Direct,
     "hierarchical": Hierarchical,
     "rail_aligned": RailAligned,
+    "chain": Chain,
 }
 _FACTORED = re.compile(r"blue_connect((?:[2-9]|[1-9]\d{1,4})(?:x(?:[2-9]|[1-9]\d{1,4}))*)")
 
@@ -65,7 +77,7 @@ def algorithm_named(name: str) -> CollectiveAlgorithm:
     """The algorithm that *name* means: of the table, one with sizes, or ``synthesised``.
 
     Those with sizes are ``direct<W>`` with a window, ``hierarchical<k>`` and ``rail_aligned<k>``
-    with members of a group, and ``blue_connect<f>x<f>...`` with factors.
+    with members of a group, ``chain<p>`` with pieces, and ``blue_connect<f>x<f>...`` with factors.
 
     Raises:
         ConfigError: No such algorithm; lists the names.
@@ -85,11 +97,16 @@ def runnable(
     """*algorithm*, or what stands in where it cannot do *kind* among *members*.
 
     Some need powers of two, or have only some kinds of collective: a ring stands in, for an
-    all-to-all the direct algorithm.
+    all-to-all the direct algorithm, for a rooted collective a binomial tree, and for a barrier
+    dissemination.
     """
     if algorithm.runs(kind, members):
         return algorithm
-    return Direct() if kind is CollectiveKind.ALL_TO_ALL else Ring()
+    if kind is CollectiveKind.ALL_TO_ALL:
+        return Direct()
+    if kind is CollectiveKind.BARRIER:
+        return Dissemination()
+    return Binomial() if kind.rooted else Ring()
 
 
 def algorithm_name(algorithm: CollectiveAlgorithm) -> str:
@@ -101,6 +118,8 @@ def algorithm_name(algorithm: CollectiveAlgorithm) -> str:
         sizes = (algorithm.inner,)
     elif isinstance(algorithm, BlueConnect):
         sizes = algorithm.factors or sizes
+    elif isinstance(algorithm, Chain):
+        sizes = (algorithm.pieces,)
     if sizes[0] is not None:
         return f"{algorithm_name(type(algorithm)())}{'x'.join(map(str, sizes))}"
     if isinstance(algorithm, Synthesised):
@@ -111,15 +130,19 @@ def algorithm_name(algorithm: CollectiveAlgorithm) -> str:
 __all__ = [
     "ALGORITHMS",
     "SYNTHESISED",
+    "Binomial",
     "BlueConnect",
     "Bruck",
+    "Chain",
     "CollectiveAlgorithm",
     "Direct",
+    "Dissemination",
     "DoubleBinaryTree",
     "Exchange",
     "HalvingDoubling",
     "Hierarchical",
     "InNetwork",
+    "Linear",
     "Offset",
     "Pairwise",
     "PeerRule",
@@ -127,6 +150,8 @@ __all__ = [
     "RailAligned",
     "RecursiveDoubling",
     "Ring",
+    "ScatterGather",
+    "Span",
     "StateMachine",
     "Step",
     "Switch",

@@ -43,6 +43,22 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """The members *first* to *first* + *count* - 1 send to the ones *ahead* members further on.
+
+    The others send nothing. *ahead* may be below 0; receivers are members, none twice.
+    """
+
+    ahead: int
+    first: int
+    count: int
+
+    def receiver(self, member: int, members: int) -> int | None:
+        """Receiver for *member*; None: it sends nothing."""
+        return member + self.ahead if 0 <= member - self.first < self.count else None
+
+
+@dataclass(frozen=True, slots=True)
 class Switch:
     """The network adds up what all members send it, and gives each of them the sum."""
 
@@ -51,7 +67,7 @@ class Switch:
         return (member + 1) % members
 
 
-Peer = Offset | Exchange | Table | Switch
+Peer = Offset | Exchange | Table | Span | Switch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +89,8 @@ class Step:
 
     def senders(self, members: int) -> int:
         """Members that send something."""
+        if isinstance(self.peer, Span):
+            return self.peer.count
         if isinstance(self.peer, Table):
             return sum(receiver is not None for receiver in self.peer.receivers)
         return members
@@ -131,8 +149,14 @@ class CollectiveAlgorithm(ABC):
     arguments in each process that needs it, serves all runs there: what it answers depends on
     nothing but the arguments, and is remembered under the object, which is hashable. Each member
     sends the packet of its first step, and that of each further step when it has sent the one
-    before and received what another member sent in that step; handling a packet takes the endpoint
-    delay, reducing it two reads and a write of its bytes.
+    before and received what another member sent in that step. One that only sends in a step goes on
+    when its packet has arrived, one that only receives when it has the packet, and one that does
+    neither passes the step at once. Handling a packet takes the endpoint delay, reducing it two
+    reads and a write of its bytes.
+
+    Of a rooted collective the root is member 0. Of several dimensions, a broadcast and a scatter
+    pass the outermost first, a reduce and a gather the innermost; in each of them only members
+    take part that stand at place 0 of all dimensions further in.
     ``simcore.collectives.checks.check_algorithm`` says whether the simulator can run what is
     stated.
     """
@@ -161,12 +185,13 @@ class CollectiveAlgorithm(ABC):
 
 
 def share(kind: CollectiveKind, members: int) -> int:
-    """Shares that the buffer is cut into: that of an all-gather is one member's already."""
-    return 1 if kind is CollectiveKind.ALL_GATHER else members
+    """Shares that the buffer is cut into: that of a gather is one member's already."""
+    return 1 if kind.gathers else members
 
 
 def growth(kind: CollectiveKind, members: int) -> Fraction:
     """Size of a member's buffer after a phase of *kind*, over its size before."""
-    if kind is CollectiveKind.ALL_GATHER:
+    if kind.gathers:
         return Fraction(members)
-    return Fraction(1, members if kind is CollectiveKind.REDUCE_SCATTER else 1)
+    scatters = kind in (CollectiveKind.REDUCE_SCATTER, CollectiveKind.SCATTER)
+    return Fraction(1, members if scatters else 1)

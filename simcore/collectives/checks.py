@@ -8,6 +8,7 @@ from simcore.collectives.base import (
     Exchange,
     Offset,
     PeerRule,
+    Span,
     StateMachine,
     Step,
     Switch,
@@ -20,12 +21,6 @@ MOST_STEPS = 100_000
 """Steps of a table that one member may take."""
 
 _MOST_PARTS = 1 << 20
-_KINDS = (
-    CollectiveKind.ALL_REDUCE,
-    CollectiveKind.ALL_GATHER,
-    CollectiveKind.REDUCE_SCATTER,
-    CollectiveKind.ALL_TO_ALL,
-)
 _MEMBERS = (*range(2, 18), 24, 32, 36, 64)
 
 
@@ -45,7 +40,7 @@ def check_algorithm(algorithm: CollectiveAlgorithm) -> None:
         rule = "must be hashable: of a frozen dataclass, whose fields are too"
         raise ConfigError("", rule, got=f"{name} ({error})") from None
     ran = False
-    for kind in _KINDS:
+    for kind in CollectiveKind:
         for members in _MEMBERS:
             if not algorithm.runs(kind, members):
                 continue
@@ -55,8 +50,7 @@ def check_algorithm(algorithm: CollectiveAlgorithm) -> None:
             machine = algorithm.machine(kind, members)
             check_steps(steps, members, at, by_table=machine.peers is PeerRule.TABLE)
             _check_volume(algorithm, kind, members, at)
-            if not all_hear_all(steps, members):
-                raise ConfigError(at, "every member must hear from every other", got=len(steps))
+            _check_hearing(kind, steps, members, at)
             _check_machine(machine, steps, members, at)
     if not ran:
         rule = "must run some kind of collective among 2 to 64 members"
@@ -70,7 +64,7 @@ def check_steps(steps: Sequence[Step], members: int, at: str, *, by_table: bool)
         steps: The steps.
         members: Who take part.
         at: What they belong to.
-        by_table: The simulator runs them one by one, so every member takes part in each.
+        by_table: The simulator runs them one by one.
 
     Raises:
         ConfigError: A rule is broken.
@@ -92,8 +86,9 @@ def check_steps(steps: Sequence[Step], members: int, at: str, *, by_table: bool)
 
 def _check_peers(step: Step, members: int, place: str, *, by_table: bool) -> None:
     peer = step.peer
-    if not isinstance(peer, (Offset, Exchange, Table, Switch)):
-        raise ConfigError(place, "peer must be an Offset, Exchange, Table or Switch", got=peer)
+    if not isinstance(peer, (Offset, Exchange, Table, Span, Switch)):
+        rule = "peer must be an Offset, Exchange, Table, Span or Switch"
+        raise ConfigError(place, rule, got=peer)
     if isinstance(peer, Switch) and by_table:
         raise ConfigError(place, "only in_network has a machine for what switches add up", got=peer)
     if isinstance(peer, Table) and not isinstance(peer.receivers, tuple):
@@ -102,10 +97,9 @@ def _check_peers(step: Step, members: int, place: str, *, by_table: bool) -> Non
         rule = f"a table must name a receiver, or None, for each of {members} members"
         raise ConfigError(place, rule, got=len(peer.receivers))
     receivers = [peer.receiver(member, members) for member in range(members)]
-    if by_table and None in receivers:
-        rule = "every member must send in every step: they go on when they have sent and received"
-        raise ConfigError(place, rule, got=receivers.index(None))
     named = [receiver for receiver in receivers if receiver is not None]
+    if not named or (isinstance(peer, Span) and len(named) != peer.count):
+        raise ConfigError(place, "senders must be members, and one at least", got=peer)
     if any(not 0 <= receiver < members for receiver in named):
         rule = f"receivers must be members, 0 to {members - 1}"
         raise ConfigError(place, rule, got=max(named))
@@ -115,8 +109,22 @@ def _check_peers(step: Step, members: int, place: str, *, by_table: bool) -> Non
         raise ConfigError(place, "no member may send to itself", got=peer)
 
 
-def all_hear_all(steps: Sequence[Step], members: int) -> bool:
-    """True if data of every member reaches every other, each passing on all that it has."""
+def _check_hearing(kind: CollectiveKind, steps: Sequence[Step], members: int, at: str) -> None:
+    """Check that the data of a collective reaches those who need it."""
+    known, everyone = heard(steps, members), (1 << members) - 1
+    if kind in (CollectiveKind.BROADCAST, CollectiveKind.SCATTER):
+        holds, rule = all(one & 1 for one in known), "every member must hear from the first"
+    elif kind.rooted:
+        holds, rule = known[0] == everyone, "the first member must hear from every other"
+    else:
+        holds = all(one == everyone for one in known)
+        rule = "every member must hear from every other"
+    if not holds:
+        raise ConfigError(at, rule, got=len(steps))
+
+
+def heard(steps: Sequence[Step], members: int) -> list[int]:
+    """Members, as bits, whose data reaches each one, where all pass on whatever they have."""
     known = [1 << member for member in range(members)]
     for step in steps:
         for _ in range(min(step.times, members * members)):
@@ -128,7 +136,7 @@ def all_hear_all(steps: Sequence[Step], members: int) -> bool:
                 receiver = step.peer.receiver(member, members)
                 if receiver is not None:
                     known[receiver] |= before[member]
-    return all(one == (1 << members) - 1 for one in known)
+    return known
 
 
 def _check_volume(
@@ -139,6 +147,8 @@ def _check_volume(
     least = {
         CollectiveKind.ALL_GATHER: Fraction(members - 1),
         CollectiveKind.ALL_REDUCE: 2 * others,
+        CollectiveKind.SCATTER: others / members,
+        CollectiveKind.BARRIER: Fraction(0),
     }.get(kind, others)
     adds_up = any(isinstance(step.peer, Switch) for step in algorithm.steps(kind, members))
     if algorithm.sent(kind, members) < (Fraction(1) if adds_up else least):
@@ -160,8 +170,10 @@ def machine_bytes(machine: StateMachine, members: int, size_bytes: int) -> int:
     if machine.peers is PeerRule.TREE:
         return 2 * (members - 1) * size_bytes
     if machine.peers is PeerRule.TABLE:
-        sizes = [int(size_bytes * step.size) * step.times for step in machine.table]
-        return members * sum(sizes)
+        return sum(
+            int(size_bytes * step.size) * step.times * step.senders(members)
+            for step in machine.table
+        )
     packet, sent, shrinks, distance = (
         size_bytes // machine.divisor, 0, machine.shrinks, machine.distance
     )  # fmt: skip

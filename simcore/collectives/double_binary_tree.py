@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine, Step, Table
-from simcore.terms import CollectiveKind
+from simcore.terms import EVERYWHERE, CollectiveKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class DoubleBinaryTree(CollectiveAlgorithm):
 
     def runs(self, kind: CollectiveKind, members: int) -> bool:
         power_of_two = members >= 2 and members & (members - 1) == 0
-        return power_of_two and kind is not CollectiveKind.ALL_TO_ALL
+        return power_of_two and kind in EVERYWHERE and kind is not CollectiveKind.ALL_TO_ALL
 
     def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
         """One of the two trees, edge by edge of each level: members do not wait for the others'."""

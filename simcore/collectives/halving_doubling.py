@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from simcore.collectives.base import CollectiveAlgorithm, Exchange, PeerRule, StateMachine, Step
-from simcore.terms import CollectiveKind
+from simcore.terms import EVERYWHERE, CollectiveKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class HalvingDoubling(CollectiveAlgorithm):
 
     def runs(self, kind: CollectiveKind, members: int) -> bool:
         power_of_two = members >= 2 and members & (members - 1) == 0
-        return power_of_two and kind is not CollectiveKind.ALL_TO_ALL
+        return power_of_two and kind in EVERYWHERE and kind is not CollectiveKind.ALL_TO_ALL
 
     def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
         masks = [1 << level for level in range(members.bit_length() - 1)]

@@ -9,6 +9,7 @@ from simcore.collectives import (
     Exchange,
     Offset,
     PeerRule,
+    Span,
     Step,
     growth,
 )
@@ -75,6 +76,9 @@ def step_words(table: Sequence[Step], members: int) -> list[int]:
                 peer = (records.PEER_AHEAD, ahead % members)
             case Exchange(mask):
                 peer = (records.PEER_DIFFERING, mask)
+            case Span(ahead, first, count):
+                peer = (records.PEER_SPAN, behind + len(named))
+                named += [ahead, first, count]
             case _:
                 peer = (records.PEER_NAMED, behind + len(named))
                 named += _permutation(step.peer, members)
@@ -83,8 +87,8 @@ def step_words(table: Sequence[Step], members: int) -> list[int]:
 
 
 def _permutation(peer: Peer, members: int) -> list[int]:
-    """The receiver of each member, then the sender to each."""
+    """The receiver of each member, then the sender to each; NOBODY where there is none."""
     found = [peer.receiver(member, members) for member in range(members)]
-    receivers = [receiver for receiver in found if receiver is not None]
-    sender_to = {receiver: member for member, receiver in enumerate(receivers)}
-    return [*receivers, *(sender_to[member] for member in range(members))]
+    sender_to = {receiver: member for member, receiver in enumerate(found) if receiver is not None}
+    receivers = [records.NOBODY if receiver is None else receiver for receiver in found]
+    return [*receivers, *(sender_to.get(member, records.NOBODY) for member in range(members))]

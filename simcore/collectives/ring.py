@@ -12,7 +12,7 @@ from simcore.collectives.base import (
     Step,
     share,
 )
-from simcore.terms import CollectiveKind
+from simcore.terms import EVERYWHERE, CollectiveKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Ring(CollectiveAlgorithm):
     """
 
     def runs(self, kind: CollectiveKind, members: int) -> bool:
-        return members >= 2
+        return members >= 2 and kind in EVERYWHERE
 
     def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
         size = Fraction(1, share(kind, members))

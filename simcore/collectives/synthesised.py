@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from simcore.collectives.base import CollectiveAlgorithm, Offset, Step, share
-from simcore.terms import CollectiveKind
+from simcore.terms import EVERYWHERE, CollectiveKind
 
 SYNTHESISED = "synthesised"
 
@@ -23,16 +23,8 @@ class Synthesised(CollectiveAlgorithm):
     """
 
     def runs(self, kind: CollectiveKind, members: int) -> bool:
-        return members >= 2 and kind in _KINDS
+        return members >= 2 and kind in EVERYWHERE
 
     def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
         times = 2 if kind is CollectiveKind.ALL_REDUCE else 1
         return (Step(size=Fraction(times * (members - 1), share(kind, members)), peer=Offset(1)),)
-
-
-_KINDS = (
-    CollectiveKind.ALL_REDUCE,
-    CollectiveKind.ALL_GATHER,
-    CollectiveKind.REDUCE_SCATTER,
-    CollectiveKind.ALL_TO_ALL,
-)

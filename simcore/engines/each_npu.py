@@ -18,7 +18,7 @@ from simcore.engines.collectives.ends import is_shared
 from simcore.engines.collectives.members import engine_dimensions, engine_options
 from simcore.engines.collectives.phases import runnable
 from simcore.engines.collectives.placement import Placement
-from simcore.engines.events.fold.run import run_folded
+from simcore.engines.events.fold.run import TooManyNodesError, run_folded
 from simcore.engines.events.input import (
     EngineInput,
     GridGroup,
@@ -63,54 +63,56 @@ def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTim
     """Run the programs of all NPUs; each stage is told by its NPU that ends last.
 
     Raises:
-        ConfigError: All NPUs together have too many nodes; says what to choose.
+        ConfigError: The NPUs that are followed have too many nodes; says what to choose.
         SimulationError: The NPUs wait for each other for ever; names the nodes.
     """
     platform, operator_ns = machine.platform, times.operator_ns
     lowered = lower(graph, platform.dimensions, operator_ns, times.collectives, times.transfer_ns)
-    check_nodes(graph, lowered, times, machine)
     shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
     lasts = NodeTimes(operator_ns, times.transfer_ns)
     inputs = expand(graph, platform, machine.system, lasts, times.placements, shared)
     network = machine.outside()
     inputs = replace(inputs, backend=machine.backend, network=network, where=machine.where)
-    run = execute_each(graph, lowered, inputs)
+    try:
+        run = execute_each(graph, lowered, inputs, MAX_NODES)
+    except TooManyNodesError as error:
+        raise _too_many(error.nodes, times, machine) from None
     ran = Ran.of_nodes(graph, lowered, run)
     return ran if network is None else replace(ran, account=network.account())
 
 
-def check_nodes(
-    graph: TrainingGraph, lowered: Lowered, times: ProgramTimes, machine: MachineTimes
-) -> None:
-    """Check that all NPUs together have few enough nodes for this engine.
-
-    Raises:
-        ConfigError: They have not; says what to choose.
-    """
-    nodes = lowered.node.shape[0] * graph.plan.npus_per_stage
-    if nodes <= MAX_NODES:
-        return
-    limit = f"follows every NPU, with at most {MAX_NODES} nodes on all of them, not {nodes}"
+def _too_many(nodes: int, times: ProgramTimes, machine: MachineTimes) -> ConfigError:
+    """Error of a run whose NPUs are not few enough, or not alike enough, for this engine."""
+    limit = f"follows all NPUs that differ, with at most {MAX_NODES:,} nodes on them, not {nodes:,}"
+    if machine.messages_meet and times.loose:
+        rule = (
+            f"{limit}: {times.loose}; choose together, which takes the NPUs of a stage to stay in "
+            "step, or fewer micro-batches"
+        )
+        return ConfigError("system.phase_end", rule, got=machine.system.phase_end)
     if machine.messages_meet:
         rule = f"{limit}; choose {DEFAULT_BACKEND}, fewer NPUs or fewer micro-batches"
-        raise ConfigError("backend", rule, got=machine.backend)
+        return ConfigError("backend", rule, got=machine.backend)
     if times.unlike:
         rule = f"where groups lie differently on it, {limit}; choose another topology or fewer NPUs"
-        raise ConfigError("platform.dimensions", rule, got=times.unlike)
+        return ConfigError("platform.dimensions", rule, got=times.unlike)
     if machine.platform.npu_scale:
         rule = f"where NPUs are of unlike speed, {limit}; choose fewer NPUs or none"
-        raise ConfigError("platform.npu_scale", rule, got=machine.platform.npu_scale)
+        return ConfigError("platform.npu_scale", rule, got=machine.platform.npu_scale)
     rule = f"where members of a collective end one by one, {limit}; choose together"
-    raise ConfigError("system.phase_end", rule, got="each")
+    return ConfigError("system.phase_end", rule, got="each")
 
 
-def execute_each(graph: TrainingGraph, lowered: Lowered, inputs: EngineInput) -> Execution:
+def execute_each(
+    graph: TrainingGraph, lowered: Lowered, inputs: EngineInput, most_nodes: int | None = None
+) -> Execution:
     """Run the programs of all NPUs, *inputs*; each stage of *graph* is its NPU that ends last.
 
     Raises:
         SimulationError: The NPUs wait for each other for ever; names the nodes.
+        TooManyNodesError: More than *most_nodes* have to be followed.
     """
-    output = run_folded(inputs)
+    output = run_folded(inputs, most_nodes)
     if output.waiting:
         raise SimulationError("; ".join(output.waiting[:4]))
     plan = graph.plan

@@ -9,6 +9,7 @@ import numpy as np
 from simcore.compute import ComputeModel
 from simcore.engines.choose import (
     EVERY_NODE,
+    IN_STEP_ERROR,
     NO_TIME,
     UNITS_UNLIKE,
     Choice,
@@ -144,8 +145,7 @@ class IterationRunner:
         machine, known = self._machine, plan_code(workload, plan, self._memo)
         operator_ns = known.operator_ns(machine.platform.npu, machine.compute)
         times = machine.of(known.program, known.counts, operator_ns)
-        nodes = known.counts.nodes // plan.pp * plan.npus
-        choice, ran = choose(times, machine, nodes), None
+        choice, ran = choose(times, machine), None
         match choice.engine:
             case Engine.EVENTS:
                 return self.run_graph(known.graph(known.batches), choice)
@@ -169,7 +169,7 @@ class IterationRunner:
         npu, compute = machine.platform.npu, machine.compute
         operator_ns = operator_times_ns(graph.operators, npu, precision, compute)
         times = machine.of(graph, counts, operator_ns)
-        choice = choice or choose(times, machine, counts.nodes // graph.plan.pp * graph.plan.npus)
+        choice = choice or choose(times, machine)
         if choice.engine in (Engine.EVENTS, Engine.CLASSES):
             choice = Choice(engine=Engine.EVENTS, reason=choice.reason)
             ran = run_every_npu(graph, times, machine)
@@ -223,7 +223,10 @@ class IterationRunner:
         notes += [self._placed_note] if self._placed_note else []
         if times.loose is not None:
             if choice.engine is not Engine.EVENTS and times.loose:
-                notes.append(f"NPUs of a stage are taken to stay in step: {times.loose}")
+                notes.append(
+                    "NPUs of a stage are taken to stay in step (phase_end: together), though "
+                    f"{times.loose}: {IN_STEP_ERROR}"
+                )
                 if held_ns:
                     notes.append(held_note(held_ns, finish_ns))
             return tuple(notes)

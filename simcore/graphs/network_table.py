@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import Field, PrivateAttr, model_validator
 
 from simcore.errors import ConfigError
-from simcore.schema import BytesPerS, Schema, Seconds
+from simcore.schema import Bytes, BytesPerS, Schema, Seconds
+from simcore.terms import Precision
 
 if TYPE_CHECKING:  # read where a network is named: most runs name none
     from simcore.graphs.graph import NetworkGraph
@@ -52,15 +53,54 @@ class FamilyChoice(Schema):
 
 
 class InNetwork(Schema):
-    """Work that all switches of a network can do for collectives.
+    """Work that all switches of a network, or of a dimension, can do for collectives.
 
     Attributes:
         reduces: They add up what comes in for the same place (SHARP, NVLS).
         multicasts: They send on several times what they were sent once.
+        radix: Most inputs that one switch adds up: more members are a tree of switches, each level
+            of which takes the latency of the links up and down once more. None: one switch does.
+        payload_bytes: Most bytes of one operation; larger buffers are several. None: no limit.
+        streams: Operations that are under way at once, where the payload is limited.
+        formats: Number formats that the switches add up; none told: all.
     """
 
     reduces: bool = False
     multicasts: bool = False
+    radix: int | None = Field(default=None, ge=2)
+    payload_bytes: Bytes | None = Field(default=None, alias="payload", ge=1)
+    streams: int = Field(default=1, ge=1)
+    formats: tuple[Precision, ...] = ()
+
+    def levels(self, members: int) -> int:
+        """Levels of switches that add up the buffers of *members*."""
+        levels, reached = 1, self.radix or members
+        while reached < members:
+            levels, reached = levels + 1, reached * (self.radix or members)
+        return levels
+
+    def time_ns(
+        self, members: int, size_bytes: int, bytes_per_ns: float, latency_ns: float
+    ) -> float:
+        """Time of adding up buffers of *size_bytes* among *members*, each sent up and down once.
+
+        Operations follow each other as fast as the links carry them, or as fast as the first of a
+        window of ``streams`` is back.
+
+        Args:
+            members: Members.
+            size_bytes: Of one member's buffer.
+            bytes_per_ns: Of a member's link.
+            latency_ns: Of a link.
+        """
+        way_ns = 2 * self.levels(members) * latency_ns
+        sent_ns = size_bytes / bytes_per_ns
+        if self.payload_bytes is None:
+            return way_ns + sent_ns
+        payload = min(self.payload_bytes, size_bytes)
+        windows = -(-size_bytes // (payload * self.streams))
+        last_ns = (size_bytes - (windows - 1) * payload * self.streams) / bytes_per_ns
+        return way_ns + max(sent_ns, (windows - 1) * (way_ns + payload / bytes_per_ns) + last_ns)
 
 
 class CableScale(Schema):
@@ -93,7 +133,7 @@ class NetworkFile(Schema):
         routing: ``rule``, a name of ``ROUTINGS``, and its options; ``ecmp_hash`` unless given.
         shape: NPUs of each level, innermost first, along which groups of NPUs and the phases of
             collectives are laid; those of the family unless given.
-        in_network: Work that its switches can do for synthesised collectives.
+        in_network: Work that its switches can do for collectives.
         speed: All bandwidths are this many times what they are told to be.
         pairs: NPUs whose distance and shortest ways are asked for.
     """

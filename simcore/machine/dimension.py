@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from simcore.errors import ConfigError
-from simcore.graphs.network_table import NetworkFile
+from simcore.graphs.network_table import InNetwork, NetworkFile
 from simcore.schema import BytesPerS, Schema, Seconds
 from simcore.topologies import TOPOLOGIES, Topology, check_npus
 
@@ -48,6 +48,8 @@ class Dimension(Schema):
         network: The network of which this is one level; None: it is a dimension of this shape.
             Where messages do not share links, a level is the dimension that it is like.
         level: Which of its levels, from the innermost.
+        in_network: How far its switches add up what an all-reduce by ``in_network`` sends them;
+            None: whatever comes, all members at one switch.
     """
 
     topology: TopologyName
@@ -59,12 +61,16 @@ class Dimension(Schema):
     rails: bool = False
     network: NetworkFile | None = None
     level: int = Field(default=0, ge=0)
+    in_network: InNetwork | None = None
 
     @model_validator(mode="after")
     def _fits_shape(self) -> Self:
         if not self.shape.has_switches and self.oversubscription > 1:
             rule = f"must be 1 where no switches are ({self.topology})"
             raise ConfigError("oversubscription", rule, got=self.oversubscription)
+        if not self.shape.has_switches and self.in_network is not None and self.network is None:
+            rule = "must be left out where no switches are"
+            raise ConfigError("in_network", rule, got=self.topology)
         check_npus(self.shape, self.topology, self.npus)
         return self
 

@@ -88,6 +88,7 @@ def network_dimensions(network: NetworkFile, at: str) -> list[Dimension]:
             shares_ports=level.shares_ports,
             network=network,
             level=number,
+            in_network=network.in_network if "in_network" in network.model_fields_set else None,
         )
         for number, level in enumerate(levels)
     ]

@@ -10,13 +10,23 @@ from simcore.collectives import ALGORITHMS, SYNTHESISED, algorithm_named
 from simcore.errors import ConfigError
 from simcore.registry import Registry
 from simcore.schema import Schema, Seconds
-from simcore.terms import CollectiveKind
+from simcore.terms import EVERYWHERE, CollectiveKind
 from simcore.topologies import TOPOLOGIES
 
 BY_TOPOLOGY = "by_topology"
 """Stands for the algorithm that suits a dimension's topology."""
 
-ALGORITHM_KEYS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
+ALGORITHM_KEYS = (
+    "all_reduce",
+    "all_gather",
+    "reduce_scatter",
+    "all_to_all",
+    "broadcast",
+    "reduce",
+    "gather",
+    "scatter",
+    "barrier",
+)
 
 
 def _as_vector(value: Any) -> Any:
@@ -37,17 +47,19 @@ def _known_algorithms(value: tuple[str, ...]) -> tuple[str, ...]:
 _SOME_MEMBERS = (2, 3, 4, 5, 6, 8, 16, 64)
 
 
-def _check_all_reduce(value: tuple[str, ...]) -> None:
-    """Refuse what does no all-reduce among any number of members: another would do all of it.
+def _check_serves(key: str, value: tuple[str, ...]) -> None:
+    """Refuse what does no collective of *key* among any number of members: another would do it all.
 
     Raises:
         ConfigError: Names the collectives that it does.
     """
     for position, name in enumerate(value):
+        by_topology = name == BY_TOPOLOGY and CollectiveKind[key.upper()] in EVERYWHERE
         served = () if name == BY_TOPOLOGY else _collectives_of(name)
-        if name != BY_TOPOLOGY and CollectiveKind.ALL_REDUCE not in served:
+        if not by_topology and CollectiveKind[key.upper()] not in served:
             keys = " and ".join(kind.name.lower() for kind in served)
-            rule = f"must be an algorithm that does an all-reduce; {name} serves {keys or 'none'}"
+            what = f"a{'n' if key[0] == 'a' else ''} {key.replace('_', '-')}"
+            rule = f"must be an algorithm that does {what}; {name} serves {keys or 'none'}"
             raise ConfigError(f"[{position}]", rule, got=name)
 
 
@@ -68,7 +80,7 @@ AlgorithmVector = Annotated[
         description=(
             "one algorithm per dimension, or one for all: "
             f"{', '.join((BY_TOPOLOGY, *ALGORITHMS))}, direct<window>, hierarchical<group>, "
-            f"rail_aligned<server>, blue_connect<factor>x<factor>, {SYNTHESISED}"
+            f"rail_aligned<server>, blue_connect<factor>x<factor>, chain<pieces>, {SYNTHESISED}"
         ),
     ),
     BeforeValidator(_as_vector, json_schema_input_type=str | tuple[str, ...]),
@@ -118,6 +130,11 @@ class System(Schema):
         all_gather: Likewise; by default as ``all_reduce``.
         reduce_scatter: Likewise; by default as ``all_reduce``.
         all_to_all: Likewise; by default ``direct``.
+        broadcast: Likewise, of an algorithm for rooted collectives; by default ``binomial``.
+        reduce: Likewise.
+        gather: Likewise.
+        scatter: Likewise.
+        barrier: Likewise; by default ``dissemination``.
         execution: What an NPU does at once, by name.
         phase_end: When an NPU may go on after a phase that does not end everywhere at once (of a
             tree, of a ring on part of a ring dimension). ``each``: as soon as it is done itself,
@@ -136,6 +153,11 @@ class System(Schema):
     all_gather: AlgorithmVector | None = None
     reduce_scatter: AlgorithmVector | None = None
     all_to_all: AlgorithmVector = ("direct",)
+    broadcast: AlgorithmVector = ("binomial",)
+    reduce: AlgorithmVector = ("binomial",)
+    gather: AlgorithmVector = ("binomial",)
+    scatter: AlgorithmVector = ("binomial",)
+    barrier: AlgorithmVector = ("dissemination",)
     execution: str = "astra_sim"
     phase_end: Literal["each", "together"] = "each"
 
@@ -145,8 +167,8 @@ class System(Schema):
         for key in ALGORITHM_KEYS:
             try:
                 _known_algorithms(getattr(self, key) or ())
-                if key == "all_reduce":
-                    _check_all_reduce(self.all_reduce)
+                if key == "all_reduce" or CollectiveKind[key.upper()] not in EVERYWHERE:
+                    _check_serves(key, getattr(self, key))
             except ConfigError as error:
                 raise error.under(key) from None
 

@@ -168,9 +168,13 @@ class Machines:
 
 
 def is_plain(dimension: Dimension) -> bool:
-    """True if links between two NPUs follow from a rule, which is the same at every place."""
+    """True if links between two NPUs follow from a rule, which is the same at every place.
+
+    Switches with limits take times that depend on the size, which is not known there.
+    """
     shape = dimension.shape
-    return shape.kernel_code != TABLE and (shape.uniform or shape.cyclic)
+    by_rule = shape.kernel_code != TABLE and (shape.uniform or shape.cyclic)
+    return by_rule and dimension.in_network is None
 
 
 def _links(dimensions: Sequence[Dimension]) -> NDArray[np.void]:

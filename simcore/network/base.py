@@ -10,7 +10,7 @@ from simcore.errors import ConfigError
 from simcore.kernels.events.layout import OUTSIDE
 
 if TYPE_CHECKING:  # a run of ASTRA-sim's files is often shorter than what this imports
-    from simcore.graphs.network_table import NetworkFile
+    from simcore.graphs.network_table import InNetwork, NetworkFile
     from simcore.synthesis.placed.carriage import Carriage
 
 
@@ -25,6 +25,7 @@ class NetworkDimension:
         latency_ns: Of one link (hop).
         network: The network of which this is one level; None: the dimension is what it says.
         level: Which of its levels, from the innermost; those of one network follow each other.
+        in_network: How far its switches add up what passes them; None: without limits.
     """
 
     topology: str
@@ -33,6 +34,7 @@ class NetworkDimension:
     latency_ns: float
     network: "NetworkFile | None" = None
     level: int = 0
+    in_network: "InNetwork | None" = None
 
 
 class LinkRule(Enum):

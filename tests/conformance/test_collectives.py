@@ -17,6 +17,7 @@ from simcore.collectives import (
     Direct,
     Offset,
     PeerRule,
+    Span,
     StateMachine,
     Step,
     Table,
@@ -25,6 +26,7 @@ from simcore.collectives import (
     check_algorithm,
 )
 from simcore.engines.collectives.members import engine_dimensions, engine_options
+from simcore.engines.collectives.phases import BARRIER_BYTES
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.fold.run import run_folded
@@ -34,15 +36,9 @@ from simcore.kernels.collectives import records
 from simcore.machine import Dimension
 from simcore.machine.system import System
 from simcore.network import BACKENDS
-from simcore.terms import CollectiveKind
+from simcore.terms import EVERYWHERE, CollectiveKind
 from simcore.topologies import TOPOLOGIES
 
-KINDS = (
-    CollectiveKind.ALL_REDUCE,
-    CollectiveKind.ALL_GATHER,
-    CollectiveKind.REDUCE_SCATTER,
-    CollectiveKind.ALL_TO_ALL,
-)
 NAMES = [*ALGORITHMS, "direct3", *OUTSIDE]
 MEMBERS = (2, 3, 4, 5, 8, 12, 16)
 BYTES_PER_NS, LATENCY_NS, MEMORY_BYTES_PER_NS = 50.0, 500.0, 1600.0
@@ -58,8 +54,9 @@ def algorithm_of(name: str) -> CollectiveAlgorithm:
 
 
 def cases() -> Iterator[tuple[str, CollectiveKind, int]]:
-    for name, kind, members in product(NAMES, KINDS, MEMBERS):
-        if algorithm_of(name).runs(kind, members):
+    for name, kind, members in product(NAMES, CollectiveKind, MEMBERS):
+        asked = kind in EVERYWHERE or members in (2, 5, 8)
+        if asked and algorithm_of(name).runs(kind, members):
             yield name, kind, members
 
 
@@ -84,6 +81,11 @@ def size_bytes(members: int) -> int:
     return 960 * 16 * members
 
 
+def buffer_bytes(kind: CollectiveKind, members: int) -> int:
+    """Of which the parts are sent: a barrier has no buffer but its message."""
+    return BARRIER_BYTES if kind is CollectiveKind.BARRIER else size_bytes(members)
+
+
 def outcome(name: str, kind: CollectiveKind, members: int, topology: str, backend: str
             ) -> EngineOutput:  # fmt: skip
     return run_unfolded(engine_input(name, kind, members, topology, backend))
@@ -106,7 +108,7 @@ def test_the_bytes_that_are_sent_are_those_that_are_stated(
     name: str, kind: CollectiveKind, members: int, backend: str
 ) -> None:
     output = outcome(name, kind, members, "switch", backend)
-    stated = algorithm_of(name).sent(kind, members) * size_bytes(members) * members
+    stated = algorithm_of(name).sent(kind, members) * buffer_bytes(kind, members) * members
     assert output.sent_bytes == output.received_bytes == stated
     assert not output.waiting
 
@@ -123,7 +125,7 @@ def test_the_closed_form_ends_when_the_engine_does_on_idle_links(
     assert time.duration_ns == output.finish_ns.max()
     if not time.held_ns:
         assert output.finish_ns.min() == output.finish_ns.max()
-    sent = float(algorithm_of(name).sent(kind, members)) * size_bytes(members)
+    sent = float(algorithm_of(name).sent(kind, members)) * buffer_bytes(kind, members)
     assert time.traffic[0] == pytest.approx(sent, rel=1e-12)
 
 
@@ -151,7 +153,10 @@ def test_alike_members_followed_as_one_end_as_all_of_them_do(
     assert (folded.messages, folded.sent_bytes) == (every.messages, every.sent_bytes)
 
 
-@each_case
+# in the ring of scatter_gather a member that begins late sends twice before its neighbour has it
+@pytest.mark.parametrize(
+    ("name", "kind", "members"), [case for case in CASES if case[0] != "scatter_gather"]
+)
 def test_links_that_each_carry_one_message_at_a_time_are_idle_ones(
     name: str, kind: CollectiveKind, members: int
 ) -> None:
@@ -318,7 +323,12 @@ LISTED = Step(size=ONE, peer=Table([1, 2, 3, 0]))  # type: ignore[arg-type]
         (Wrong((None,)), "algorithm must answer what is asked of it .AttributeError"),  # type: ignore[arg-type]
         (Wrong((Step(size=ONE, peer=Table((1, 1, 3, 2))),)), "no two members may send to the same"),
         (Wrong((Step(size=ONE, peer=Table((1, 2, 3, 4))),)), "receivers must be members, 0 to 3"),
-        (Wrong((Step(size=ONE, peer=Table((1, 0, None, None))),)), "every member must send in"),
+        (Wrong((Step(size=ONE, peer=Table((None,) * 4)),)), "senders must be members, and one at"),
+        (
+            Wrong((Step(size=ONE, peer=Span(1, first=2, count=2)),)),
+            "receivers must be members, 0 to",
+        ),
+        (Wrong((Step(size=ONE, peer=Span(-1, first=3, count=2)),)), "senders must be members, and"),
         (Wrong((Step(size=Fraction(3), peer=Offset(2)),)), "every member must hear from every"),
         (Wrong((Step(size=Fraction(1, 2), peer=Offset(1), times=3),)), "at least 3 of the buffer"),
         (

@@ -15,7 +15,7 @@ from simcore.engines.events.input import (
     SharedBus,
     SystemOptions,
 )
-from simcore.engines.events.programs import Program
+from simcore.engines.events.programs import LASTS, Program
 from simcore.formats.astra.collective_names import algorithms_of
 from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind
@@ -78,11 +78,12 @@ def program_of(nodes: Sequence[Mapping[str, Any]], system: Mapping[str, Any]) ->
                 if moved:
                     duration[i] = int(ops / min(bandwidth * (ops / moved), peak) * 1e9)
     comm = np.array(attribute("comm_type", -1), np.int8)
+    comm[comm == CollectiveKind.BROADCAST] = LASTS  # ASTRA-sim does not simulate it
     size = np.array(attribute("comm_size", 0), np.int64)
     memory = (kind == 2) | (kind == 3)
     size[memory] = np.array(attribute("tensor_size", 0), np.int64)[memory]
     if system.get("replay-only", 0):
-        comm[(kind != 4) & (kind != 6)] = CollectiveKind.BROADCAST
+        comm[(kind != 4) & (kind != 6)] = LASTS
         kind[(kind != 4) & (kind != 6)] = 7
         skipped[:] = False
     involved = [

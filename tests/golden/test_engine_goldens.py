@@ -27,7 +27,7 @@ REFUSED = {
     "err_no_impl": "algorithm per dimension",
     "err_no_splits": "must be 1 or more",
     "err_npus_1": "at least 2 NPUs",
-    "err_reduce": "must be one of",
+    "err_reduce": "algorithm per dimension .reduce-implementation",
     "err_unknown_algo": "halvingDoubling",
     "rmem_none": "remote memory",
     "1d_sw6_doubleBinaryTree_ar_np2": "cannot run all_reduce",

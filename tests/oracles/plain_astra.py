@@ -12,7 +12,7 @@ from plain_network import Call, Clock, Network
 from plain_steps import ALL_REDUCE, GATHER, SCATTER, Phase, Steps, Stream
 
 from simcore.engines.events.input import EngineInput, ListGroup
-from simcore.engines.events.programs import Program
+from simcore.engines.events.programs import LASTS, Program
 from simcore.formats.astra.collective_names import name_of
 from simcore.terms import CollectiveKind, NodeKind
 
@@ -86,7 +86,7 @@ class Npu:
             self.network.send(tag, self.id, peer, size, lambda: self.ended(t))
         elif kind == NodeKind.RECV and peer >= 0:
             self.network.receive(tag, peer, self.id, size, lambda: self.ended(t))
-        elif kind == NodeKind.COLLECTIVE and p.comm_kind[t] != CollectiveKind.BROADCAST:
+        elif kind == NodeKind.COLLECTIVE and p.comm_kind[t] != LASTS:
             self.collective(t)
         elif kind in (NodeKind.MEM_LOAD, NodeKind.MEM_STORE):
             self.run.memory(self, t, size)

@@ -10,6 +10,7 @@ from engine_runs import program
 from plain_astra import PlainRun
 
 from simcore.engines.events.input import EngineInput, ListGroup, RemoteMemory, SystemOptions
+from simcore.engines.events.programs import LASTS
 from simcore.engines.events.run import run_unfolded
 from simcore.formats.astra.collective_names import algorithms_of
 from simcore.network import NetworkDimension
@@ -88,7 +89,7 @@ class Machine:
 
     def add_collective(self) -> None:
         rng = self.rng
-        kind = rng.choice([*KINDS, CollectiveKind.BROADCAST])
+        kind = rng.choice([*KINDS, LASTS])
         flags = (1 << len(self.npus)) - 1
         values = {
             "kind": NodeKind.COLLECTIVE,

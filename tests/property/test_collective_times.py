@@ -19,11 +19,11 @@ from simcore.kernels.collectives.phase_machine import phase_time
 from simcore.kernels.collectives.phase_members import member_ends
 from simcore.machine import Dimension
 from simcore.machine.system import System
-from simcore.terms import CollectiveKind
+from simcore.terms import EVERYWHERE, CollectiveKind
 from simcore.topologies import TOPOLOGIES
 
 MANY = settings(derandomize=True, deadline=None, max_examples=250)
-KINDS = [kind for kind in CollectiveKind if kind is not CollectiveKind.BROADCAST]
+KINDS = list(EVERYWHERE)
 ALGORITHMS = ["ring", "direct", "direct1", "direct2", "halving_doubling", "double_binary_tree"]
 SIZES = st.one_of(st.integers(1, 64), st.integers(1, 1 << 22))
 RATES = [0.0, 30e9, 1.6e12]

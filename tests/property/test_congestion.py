@@ -12,7 +12,8 @@ from test_folding import designs
 from simcore.compute import COMPUTE_MODELS
 from simcore.compute.roofline import Roofline
 from simcore.config import Run, RunTemplate
-from simcore.engines import choose
+from simcore.engines import each_npu
+from simcore.engines.choose import IN_STEP_ERROR
 from simcore.engines.collectives.ends import is_shared
 from simcore.engines.collectives.members import engine_dimensions, engine_options
 from simcore.engines.each_npu import NodeTimes, expand
@@ -208,17 +209,20 @@ def test_a_network_that_the_backend_cannot_represent_is_refused() -> None:
         simulate_run(run)
 
 
-def test_npus_of_a_machine_too_large_to_follow_are_taken_to_stay_in_step(
+def test_npus_are_taken_to_stay_in_step_only_where_that_is_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = run_of(["ring", "switch"], {"tp": 2, "pp": 2, "dp": 4})
     followed = simulate_run(run)
     assert followed.engine == "events"
-    monkeypatch.setattr(choose, "MAX_NODES", 1000)
-    found = simulate_run(run)
+    assert followed.simulated_npus < run.plan.npus  # those that are provably alike as one
+    monkeypatch.setattr(each_npu, "MAX_NODES", 100)
+    with pytest.raises(ConfigError, match=r"system.phase_end: follows .* choose together, which"):
+        simulate_run(run)
+    together = run.system.model_copy(update={"phase_end": "together"})
+    found = simulate_run(run.model_copy(update={"system": together}))
     assert found.engine == "stages"
-    assert "more than 1,000 nodes on all NPUs" in found.engine_reason
-    assert any("taken to stay in step" in note for note in found.notes)
+    assert any("taken to stay in step" in note and IN_STEP_ERROR in note for note in found.notes)
     assert found.iteration_time_s == pytest.approx(followed.iteration_time_s, rel=0.05)
 
 

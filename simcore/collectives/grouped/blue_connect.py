@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import prod
 
 from simcore.collectives.base import CollectiveAlgorithm, Step, Table
-from simcore.terms import CollectiveKind
+from simcore.terms import EVERYWHERE, CollectiveKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class BlueConnect(CollectiveAlgorithm):
 
     def runs(self, kind: CollectiveKind, members: int) -> bool:
         fits = not self.factors or prod(self.factors) == members
-        return members >= 2 and fits and kind in _KINDS
+        return members >= 2 and fits and kind in EVERYWHERE
 
     def steps(self, kind: CollectiveKind, members: int) -> Sequence[Step]:
         grid = self.factors or prime_factors(members)
@@ -43,14 +43,6 @@ class BlueConnect(CollectiveAlgorithm):
         whole = 1 if kind is CollectiveKind.ALL_GATHER else members
         gathers = gathered(grid, whole)
         return gathers if kind is CollectiveKind.ALL_GATHER else [*scattered(grid), *gathers]
-
-
-_KINDS = (
-    CollectiveKind.ALL_REDUCE,
-    CollectiveKind.ALL_GATHER,
-    CollectiveKind.REDUCE_SCATTER,
-    CollectiveKind.ALL_TO_ALL,
-)
 
 
 def prime_factors(number: int) -> tuple[int, ...]:

@@ -46,6 +46,8 @@ def phase_alike(
     machine = algorithm.machine(kind, members)
     if machine.peers is PeerRule.TREE:
         return False
+    if any(step.senders(members) != members for step in machine.table):
+        return False  # some send or receive while others do neither
     if topology.uniform or isinstance(algorithm, Synthesised):
         return True
     if topology.cyclic and machine.peers is PeerRule.HALVING:

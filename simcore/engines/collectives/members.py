@@ -10,14 +10,15 @@ from math import prod
 
 import numpy as np
 
-from simcore.collectives import SYNTHESISED, algorithm_named
+from simcore.collectives import SYNTHESISED, InNetwork, algorithm_named
 from simcore.collectives.record import program_row
-from simcore.engines.collectives.phases import cut, runnable
+from simcore.engines.collectives.phases import OUTSIDE_IN, cut, runnable
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.rows import machine_of, row_arrays
 from simcore.engines.events.input import (
     ChosenAlgorithm,
     EngineInput,
+    EngineOutput,
     GridGroup,
     Ints,
     ListGroup,
@@ -46,6 +47,7 @@ def engine_dimensions(dimensions: Sequence[Dimension]) -> tuple[NetworkDimension
             latency_ns=dimension.latency_s * 1e9,
             network=dimension.network,
             level=dimension.level,
+            in_network=dimension.in_network,
         )
         for dimension in dimensions
     )
@@ -66,18 +68,12 @@ def engine_options(
         members: Per dimension, members of the group; decides which algorithm stands in where the
             chosen one cannot run.
     """
-    kinds = (
-        CollectiveKind.ALL_REDUCE,
-        CollectiveKind.ALL_GATHER,
-        CollectiveKind.REDUCE_SCATTER,
-        CollectiveKind.ALL_TO_ALL,
-    )
     algorithms = {
         int(kind): tuple(
             _chosen(runnable(name, kind, extent) if extent > 1 else "ring")
             for name, extent in zip(system.algorithms(kind, topologies), members, strict=True)
         )
-        for kind in kinds
+        for kind in CollectiveKind
     }
     return SystemOptions(
         scheduling=system.scheduling,
@@ -148,6 +144,25 @@ class Subsystem:
         inputs = replace(inputs, chunks_before=chunks_before)
         return self._ends(inputs, members, fold=self._fold)
 
+    def run(
+        self, kind: CollectiveKind, placement: Placement, size_bytes: int, backend: str
+    ) -> tuple[Ints, int]:
+        """End of each member of the group of NPU 0, all begun at 0, and bytes that they send.
+
+        Args:
+            kind: What the members do.
+            placement: Where they are.
+            size_bytes: The full buffer, of a gather and an all-gather the shard.
+            backend: Network backend.
+
+        Returns:
+            (G,) int64, in the order of the members' NPU ids; the bytes of all messages.
+        """
+        members = self._members(placement)
+        inputs = self._inputs(kind, size_bytes, _grid(placement), members, None, placement.extent)
+        output = self._output(replace(inputs, backend=backend), members, fold=self._fold)
+        return output.finish_ns[members], output.sent_bytes
+
     def all_ends(
         self, kind: CollectiveKind, placement: Placement, size_bytes: int, backend: str
     ) -> Ints:
@@ -178,7 +193,7 @@ class Subsystem:
         found = []
         for phases in collective_phases(inputs, kind, _GROUP, -1, size_bytes):
             order = tuple(dict.fromkeys(phase.dimension for phase in phases))
-            found.append(order[::-1] if kind is CollectiveKind.ALL_GATHER else order)
+            found.append(order[::-1] if kind in OUTSIDE_IN else order)
         return tuple(found)
 
     def shared_ends(
@@ -226,12 +241,16 @@ class Subsystem:
         in_list, name = count < self._npus, "ring"
         if len(self._dimensions) == 1:
             topologies = [dimension.topology for dimension in self._dimensions]
-            name = runnable(self._system.algorithms(kind, topologies)[0], kind, count)
+            name = self._system.algorithms(kind, topologies)[0]
         elif not in_list:
             return None
+        name = runnable(name, kind, count)
         if name == SYNTHESISED or count < 2 or not (in_list or (members == np.arange(count)).all()):
             return None
-        row, table = program_row(algorithm_named(name), kind, count, in_list=in_list)
+        algorithm = algorithm_named(name)
+        if isinstance(algorithm, InNetwork) and self._dimensions[0].in_network is not None:
+            return None
+        row, table = program_row(algorithm, kind, count, in_list=in_list)
         return None if row.peers == PEERS_TREE else (row, table)
 
     def _members(self, placement: Placement) -> Ints:
@@ -259,14 +278,16 @@ class Subsystem:
         )
 
     def _ends(self, inputs: EngineInput, members: Ints, *, fold: bool) -> Ints:
+        return self._output(inputs, members, fold=fold).finish_ns[members]
+
+    def _output(self, inputs: EngineInput, members: Ints, *, fold: bool) -> EngineOutput:
         from simcore.engines.events.fold.run import run_folded
         from simcore.engines.events.run import run_unfolded
 
         output = run_folded(inputs) if fold else run_unfolded(inputs)
-        ends = output.finish_ns[members]
-        if (ends < 0).any():
+        if (output.finish_ns[members] < 0).any():
             raise SimulationError(f"a collective never ended: {'; '.join(output.waiting[:3])}")
-        return ends
+        return output
 
     def _inputs(
         self,

@@ -1,8 +1,9 @@
 """From a collective to its chunks, and from a chunk to its phases on the dimensions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
 from simcore.collectives import CollectiveAlgorithm, algorithm_name, algorithm_named
 from simcore.collectives import runnable as running_algorithm
@@ -25,6 +26,8 @@ class Phase:
         stride: Distance of neighbouring members in the dimension's coordinate; on the event engine,
             whose members are not those of one dimension alone, of their NPU ids.
         in_list: They are those of a list group (ASTRA-sim's kind "Local").
+        leads: Stride and members of the dimensions at whose place 0 members of a rooted collective
+            stand that take part; the others have nothing to send or to receive.
     """
 
     dimension: int
@@ -33,11 +36,18 @@ class Phase:
     members: int
     stride: int
     in_list: bool = False
+    leads: tuple[tuple[int, int], ...] = ()
+
+
+BARRIER_BYTES = 1
+"""Bytes of a message of a barrier, whatever size it is given."""
 
 
 def cut(kind: CollectiveKind, size_bytes: int, chunks: int, members: int) -> tuple[int, int]:
     """Number and size of the chunks of a collective, see ``cutting.cut``."""
-    return cutting.cut(size_bytes, chunks, members, kind is CollectiveKind.ALL_GATHER)
+    if kind is CollectiveKind.BARRIER:
+        return 1, BARRIER_BYTES
+    return cutting.cut(size_bytes, chunks, members, kind.gathers)
 
 
 def runnable(name: str, kind: CollectiveKind, members: int) -> str:
@@ -52,16 +62,37 @@ def passes_of_chunk(
 ) -> list[tuple[int, CollectiveKind]]:
     """The dimensions in the order in which a chunk passes them, and what is done there.
 
-    All-gathers run the *involved* dimensions outside in, the others inside out; a bandwidth-aware
-    all-reduce reduce-scatters up to the last dimension, all-reduces there and gathers back.
+    All-gathers, broadcasts and scatters run the *involved* dimensions outside in, the others inside
+    out; a bandwidth-aware all-reduce reduce-scatters up to the last dimension, all-reduces there
+    and gathers back.
     """
-    if kind is CollectiveKind.ALL_GATHER:
+    if kind in OUTSIDE_IN:
         return [(d, kind) for d in reversed(involved)]
     if kind is CollectiveKind.ALL_REDUCE and local_bw_aware:
         inner = [(d, CollectiveKind.REDUCE_SCATTER) for d in involved[:-1]]
         outer = [(d, CollectiveKind.ALL_GATHER) for d in reversed(involved[:-1])]
         return [*inner, *((d, kind) for d in involved[-1:]), *outer]
     return [(d, kind) for d in involved]
+
+
+OUTSIDE_IN = (CollectiveKind.ALL_GATHER, CollectiveKind.BROADCAST, CollectiveKind.SCATTER)
+"""Kinds whose data comes from the outermost dimension."""
+
+
+def leading(
+    kind: CollectiveKind, order: Sequence[int], dimension: int, lines: Mapping[int, tuple[int, int]]
+) -> tuple[tuple[int, int], ...]:
+    """``Phase.leads`` of a phase of *kind* in *dimension*.
+
+    Args:
+        kind: Of the collective.
+        order: Dimensions, as a reduce passes them.
+        dimension: One of them.
+        lines: Stride and members of each of them.
+    """
+    if not kind.rooted:
+        return ()
+    return tuple(lines[d] for d in order[: order.index(dimension)])
 
 
 @lru_cache(maxsize=4096)
@@ -76,6 +107,8 @@ def phases_of_chunk(
 
     *passed* is the order of the involved dimensions, if it is not the ascending one.
     """
+    order = passed or placement.involved
+    lines = {d: (placement.stride[d], placement.extent[d]) for d in order}
     return tuple(
         Phase(
             dimension=d,
@@ -83,8 +116,9 @@ def phases_of_chunk(
             algorithm=running_algorithm(algorithm_named(algorithms[d]), what, placement.extent[d]),
             members=placement.extent[d],
             stride=placement.stride[d],
+            leads=leading(kind, order, d, lines),
         )
-        for d, what in passes_of_chunk(kind, passed or placement.involved, local_bw_aware)
+        for d, what in passes_of_chunk(kind, order, local_bw_aware)
     )
 
 
@@ -107,4 +141,5 @@ def stand_ins(
 def placed_row(phase: Phase) -> Program:
     """Row and step table of a phase; whether its members see the same distances is left open."""
     row, table = program_row(phase.algorithm, phase.kind, phase.members, in_list=phase.in_list)
-    return row._replace(stride=phase.stride, dimension=phase.dimension), table
+    lines = prod(members for _, members in phase.leads)
+    return row._replace(stride=phase.stride, dimension=phase.dimension, lines=lines), table

@@ -12,6 +12,7 @@ from simcore.engines.collectives.phases import Phase, cut, phases_of_chunk, stan
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.rows import machine_of, phase_row, row_arrays
 from simcore.engines.collectives.scheduled import sentence, taken_ns
+from simcore.engines.collectives.switched import switches_wait_ns
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.events.input import Ints
 from simcore.kernels.collectives.records import COLLECTIVE, TIME, Program, Records
@@ -128,11 +129,8 @@ class CollectiveTimer:
             system.active_chunks_per_dimension,
             system.collective_optimization,
             system.inter_dimension,
-            system.all_reduce,
-            system.all_gather,
-            system.reduce_scatter,
-            system.all_to_all,
-            tuple([one.network for one in self._dimensions]),
+            *(getattr(system, key) for key in ALGORITHM_KEYS),
+            tuple([(one.network, one.in_network) for one in self._dimensions]),
         )
 
     def _work_out(self, wanted: Sequence[Collective]) -> Iterator[CollectiveTime]:
@@ -211,6 +209,8 @@ class CollectiveTimer:
             row, table = phase_row(phase, self._dimensions[phase.dimension])
             if isinstance(phase.algorithm, Synthesised):
                 row = row._replace(takes_ns=taken_ns(phase, self._dimensions, size))
+            wait_ns = switches_wait_ns(phase, self._dimensions, size)
+            row = row._replace(wait_ns=wait_ns)
             found.append((row, table))
             size = size * row.result_times // row.result_over
         return found

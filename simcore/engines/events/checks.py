@@ -15,7 +15,7 @@ from simcore.engines.events.input import (
     SharedBus,
 )
 from simcore.engines.events.phases import POLICIES
-from simcore.engines.events.programs import Program, Programs
+from simcore.engines.events.programs import LASTS, Program, Programs
 from simcore.errors import ConfigError
 from simcore.kernels.events import layout
 from simcore.network import BACKENDS
@@ -32,6 +32,8 @@ _LONGEST_MEMORY_NS = 1 << 60
 _LONGEST_BUS_NS = 1 << 40
 _MOST_BUS_NS_PER_BYTE = 1e6
 _MEMORY_KINDS = ("none", "per_npu", "per_node", "pool", "ports")
+
+_GATHERS = [kind for kind in CollectiveKind if kind.gathers]
 
 
 def check_inputs(inputs: EngineInput) -> None:
@@ -166,19 +168,20 @@ def _check_programs(inputs: EngineInput) -> None:
     rows.refuse(bad, f"the peer must be an NPU id below {npus}", transfers.peer)
     collective = transfers.kind == NodeKind.COLLECTIVE
     on_network = ends & ~replayed
-    on_network |= collective & (transfers.comm_kind != CollectiveKind.BROADCAST)
+    on_network |= collective & (transfers.comm_kind != LASTS)
     on_cpu = np.zeros(on_network.size, np.bool_)
     on_cpu[on_network] = bodies.slot[rows.nodes[on_network]] == layout.SLOT_CPU
     rows.refuse(on_cpu, "communication cannot be CPU work", on_cpu)
     size = transfers.size_bytes
     rows.refuse(size < 0, "must be 0 bytes or more", size)
-    gathers = collective & (transfers.comm_kind == CollectiveKind.ALL_GATHER)
+    gathers = collective & np.isin(transfers.comm_kind, _GATHERS)
     rule = f"what {npus} NPUs gather must be at most 2^62 bytes"
     rows.refuse(gathers & (size > _MOST_BYTES // npus), rule, size)
     rows.refuse(size > _MOST_BYTES, "must be at most 2^62 bytes", size)
     kinds = [int(k) for k in CollectiveKind]
     rule = f"the collective must be one of {kinds}"
-    rows.refuse(collective & ~np.isin(transfers.comm_kind, kinds), rule, transfers.comm_kind)
+    known_kind = np.isin(transfers.comm_kind, [*kinds, LASTS])
+    rows.refuse(collective & ~known_kind, rule, transfers.comm_kind)
     known = np.array([0, *inputs.groups], np.int64)
     rule = "the group must be defined"
     rows.refuse(collective & ~np.isin(transfers.group, known), rule, transfers.group)

@@ -173,6 +173,12 @@ class EngineInput:
         return BACKENDS[self.backend] if self.network is None else type(self.network)
 
     @property
+    def phases_depend_on_sizes(self) -> bool:
+        """True if the phases of a collective depend on its size."""
+        limited = any(one.in_network is not None for one in self.dimensions)
+        return limited or self.options.depends_on_sizes
+
+    @property
     def table(self) -> Programs:
         """The programs."""
         assert isinstance(self.programs, Programs)

@@ -17,11 +17,11 @@ from simcore.collectives import (
     algorithm_name,
     runnable,
 )
-from simcore.engines.collectives.phases import Phase, passes_of_chunk, placed_row
+from simcore.engines.collectives.phases import Phase, leading, passes_of_chunk, placed_row
 from simcore.engines.events.input import ChosenAlgorithm, EngineInput, GridGroup, ListGroup
 from simcore.errors import ConfigError
 from simcore.kernels.events import layout
-from simcore.terms import CollectiveKind
+from simcore.terms import EVERYWHERE, CollectiveKind
 from simcore.topologies import TOPOLOGIES
 
 POLICIES = ("ascending", "round_robin", "offline_greedy")
@@ -115,7 +115,10 @@ def collective_phases(
         options.inter_dimension, costs, chunk_bytes, _MOST_STREAMS_PER_CHUNK * options.chunks
     ):
         passes = passes_of_chunk(kind, order, options.local_bw_aware)
-        phases = [replace(used[d], kind=what) for d, what in passes]
+        lines = {d: (used[d].stride, used[d].members) for d in order}
+        phases = [
+            replace(used[d], kind=what, leads=leading(kind, order, d, lines)) for d, what in passes
+        ]
         if not options.reference_quirks:
             phases = [_with_stand_in(phase, kind) for phase in phases]
         for phase in phases:
@@ -146,10 +149,13 @@ def _whole_phases(inputs: EngineInput, kind: CollectiveKind, group_key: int) -> 
     group = inputs.groups.get(group_key)
     npus = prod(d.npus for d in inputs.dimensions)
     at = _at(kind)
-    if isinstance(group, ListGroup) and group.members.size != npus:
+    listed = isinstance(group, ListGroup) and group.members.size != npus
+    if not names and not (listed and kind in EVERYWHERE):
+        key = f"{kind.name.lower().replace('_', '-')}-implementation"
+        rule = f"a collective needs an algorithm per dimension ({key} in a system file)"
+        raise ConfigError(at, rule, got=names)
+    if isinstance(group, ListGroup) and listed:
         return [_list_phase(kind, names, group)]
-    if not names:
-        raise ConfigError(at, "a collective needs an algorithm per dimension", got=names)
     if len(names) > len(inputs.dimensions):
         rule = f"the network has {len(inputs.dimensions)} dimension(s)"
         raise ConfigError(at, rule, got=len(names))
@@ -163,11 +169,16 @@ def _at(kind: CollectiveKind) -> str:
 
 
 def _list_phase(kind: CollectiveKind, names: Sequence[ChosenAlgorithm], group: ListGroup) -> Phase:
-    """A list is one ring in the order given: its algorithm if there is just one, else ring."""
+    """A list is one dimension in the order given: its algorithm if there is just one, else a ring.
+
+    Of a kind that no ring can do, what stands in for it.
+    """
+    members = int(group.members.size)
     algorithm: CollectiveAlgorithm = Ring()
     if len(names) == 1:
         algorithm = names[0].algorithm
-    members = int(group.members.size)
+    elif kind not in EVERYWHERE:
+        algorithm = runnable(algorithm, kind, members)
     return Phase(
         kind=kind, algorithm=algorithm, members=members, stride=0, dimension=0, in_list=True
     )
@@ -223,8 +234,9 @@ def _check_runs(phase: Phase, *, quirks: bool) -> None:
     runs = phase.algorithm.runs(phase.kind, phase.members)
     is_tree = isinstance(phase.algorithm, DoubleBinaryTree)
     if quirks and isinstance(phase.algorithm, HalvingDoubling):
-        runs = phase.kind is not CollectiveKind.ALL_TO_ALL
-    elif quirks and is_tree:  # which performs an all-reduce, whatever is asked for
+        runs = phase.kind in EVERYWHERE and phase.kind is not CollectiveKind.ALL_TO_ALL
+    elif quirks and is_tree and phase.kind in EVERYWHERE:
+        # which performs an all-reduce, whatever is asked for
         runs = phase.algorithm.runs(CollectiveKind.ALL_REDUCE, phase.members)
     if not runs:
         rule = f"{algorithm_name(phase.algorithm)} cannot run {phase.kind.name.lower()} here"

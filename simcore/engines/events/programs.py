@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simcore.kernels.events import layout
 from simcore.kernels.native import call
-from simcore.terms import CollectiveKind, NodeKind
+from simcore.terms import NodeKind
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -22,6 +22,9 @@ Codes = NDArray[np.uint8]
 Positions = NDArray[np.int32]
 Names = Callable[[NDArray[np.uint64]], Sequence[str]]
 """The names of nodes by their ids."""
+
+LASTS = -2
+"""In place of a collective's kind: it takes the time of its node."""
 
 _COMMUNICATES = np.zeros(256, np.bool_)
 _COMMUNICATES[[NodeKind.MEM_LOAD, NodeKind.MEM_STORE, NodeKind.SEND]] = True
@@ -39,8 +42,8 @@ class Program:
         kind: (T,) int8, ``NodeKind`` values.
         on_cpu: (T,) bool, takes the CPU slot.
         skipped: (T,) bool, finishes inside the issue walk without an event.
-        duration_ns: (T,) int64; how long a compute node (or a replayed one, or a broadcast) lasts.
-        comm_kind: (T,) int8, ``CollectiveKind`` value of a collective, else -1.
+        duration_ns: (T,) int64; how long a compute node (or a replayed one) lasts.
+        comm_kind: (T,) int8, ``CollectiveKind`` value of a collective, or ``LASTS``; else -1.
         size_bytes: (T,) int64, of collective, send, receive and memory nodes.
         priority: (T,) int64, used by EXPLICIT scheduling.
         group: (T,) int64, key of the communicator group; 0 means all NPUs.
@@ -51,9 +54,9 @@ class Program:
             ``dep[dep_start[t]:dep_start[t + 1]]`` (distinct, data and control together).
         name: Names of the nodes, or empty.
 
-    A broadcast lasts ``duration_ns`` and sends nothing, and so does a receive whose peer is -1:
-    that is how a replay is written. A memory node whose peer is not -1 takes ``size_bytes`` ns of
-    the port of that number, which its priority names too.
+    A collective of kind ``LASTS`` takes ``duration_ns`` and sends nothing, and so does a receive
+    whose peer is -1: that is how a replay is written. A memory node whose peer is not -1 takes
+    ``size_bytes`` ns of the port of that number, which its priority names too.
     """
 
     node_id: NDArray[np.uint64]
@@ -355,7 +358,7 @@ _ACCOUNT = _table(
 
 def fixed_nodes(kind: Small, comm_kind: Small, peer: Ints) -> Flags:
     """(T,) bool, communication that lasts its duration and sends nothing, as a replay has it."""
-    fixed: Flags = (comm_kind == CollectiveKind.BROADCAST) | ((kind == NodeKind.RECV) & (peer < 0))
+    fixed: Flags = (comm_kind == LASTS) | ((kind == NodeKind.RECV) & (peer < 0))
     return fixed
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simcore.collectives import PeerRule, Synthesised
-from simcore.engines.collectives.phases import Phase, cut
+from simcore.engines.collectives.phases import BARRIER_BYTES, Phase, cut
 from simcore.engines.collectives.scheduled import ScheduledPhase, scheduled_phase
+from simcore.engines.collectives.switched import switches_wait_ns
 from simcore.engines.events.input import EngineInput, GridGroup, ListGroup, Representatives
 from simcore.engines.events.issue_order import hashed_orders
 from simcore.engines.events.joined import joined
@@ -167,7 +168,8 @@ class ArenaWriter:
         owner, _, pair_of = programs.groups()
         first = np.searchsorted(owner, np.arange(len(programs)))
         rows = np.zeros((transfers.at.size, layout.DETAIL_WORDS), np.int64)
-        rows[:, layout.DETAIL_BYTES] = transfers.size_bytes
+        barrier = transfers.comm_kind == CollectiveKind.BARRIER
+        rows[:, layout.DETAIL_BYTES] = np.where(barrier, BARRIER_BYTES, transfers.size_bytes)
         rows[:, layout.DETAIL_PRIORITY] = transfers.priority
         rows[:, layout.DETAIL_PLAN] = self._plans(programs)
         rows[:, layout.DETAIL_PEER] = transfers.peer
@@ -183,7 +185,6 @@ class ArenaWriter:
         rows = np.flatnonzero((transfers.kind == NodeKind.COLLECTIVE) & ~fixed)
         if not rows.size:
             return plans
-        sized = self._inputs.options.depends_on_sizes
         node = np.full(rows.size, -1, np.int64)
         if by_node:
             ids = programs.transfer_ids()[rows]
@@ -194,7 +195,7 @@ class ArenaWriter:
             transfers.group[rows],
             transfers.involved_dims[rows],
             node,
-            transfers.size_bytes[rows] if sized else np.zeros_like(node),
+            transfers.size_bytes[rows] * int(self._inputs.phases_depend_on_sizes),
         )
         distinct, key_of = _distinct_rows(keys)
         plans[rows] = np.array([self._plan(key) for key in distinct], np.int64)[key_of]
@@ -229,7 +230,7 @@ class ArenaWriter:
         words[layout.PLAN_ORDER_COUNT] = len(tables)
         words[layout.PLAN_SMALLEST_CHUNK] = self._smallest_chunk(group_key)
         words[layout.PLAN_GROUP] = self._keys.index(group_key)
-        words[layout.PLAN_GATHERS] = int(kind is CollectiveKind.ALL_GATHER)
+        words[layout.PLAN_GATHERS] = int(kind.gathers or kind is CollectiveKind.BARRIER)
         words[layout.PLAN_CUSTOM] = int(custom is not None)
         self.most_phases = max(self.most_phases, len(tables[0]))
         return self._image.add(words)
@@ -248,6 +249,7 @@ class ArenaWriter:
             words = self._phase(kind, group_key, phase)
             if isinstance(phase.algorithm, Synthesised):
                 words[layout.PHASE_TAKES] = self._takes(group_key, phase, size)
+            words[layout.PHASE_WAIT] = switches_wait_ns(phase, self._inputs.dimensions, size)
             found.append(words)
             size = size * words[layout.PHASE_RESULT_TIMES] // words[layout.PHASE_RESULT_OVER]
         return found
@@ -285,6 +287,9 @@ class ArenaWriter:
         words[layout.PHASE_PASS] = queue_pass(self._inputs, kind, phase)
         if table:
             words[layout.PHASE_TABLE] = self._table(table)
+        if phase.leads:
+            pairs = [word for pair in phase.leads for word in pair]
+            words[layout.PHASE_LEADS] = self._table((len(phase.leads), *pairs))
         line = (phase.members, phase.stride)
         words[layout.PHASE_LINE] = self._lines.setdefault(line, len(self._lines) + 1)
         self.longest_phase = max(self.longest_phase, words[layout.PHASE_PARALLEL])

@@ -11,6 +11,7 @@ from simcore.engines.collectives.members import Subsystem
 from simcore.engines.collectives.phases import Phase, cut, phases_of_chunk, placed_row
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.rows import row_arrays
+from simcore.engines.collectives.switched import switches_wait_ns
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.events.input import Ints
 from simcore.engines.in_step.loads import LoadedLinks
@@ -106,7 +107,7 @@ class FairCollectives(CollectivesInStep):
         memory_bytes_per_s: float,
         links: LoadedLinks,
     ) -> None:
-        self._system, self._links = system, links
+        self._system, self._links, self._dimensions = system, links, tuple(dimensions)
         self._topologies = [dimension.topology for dimension in dimensions]
         # rounded as the event engine's, which is given it in B/ns
         rate = memory_bytes_per_s / 1e9 * 1e9
@@ -120,7 +121,9 @@ class FairCollectives(CollectivesInStep):
         for number, phase in enumerate(phases):
             rounds = rounds_of(phase, size, self._endpoint)
             slowest, fastest, links, why = self._phase_ns(phase, rounds)
-            times[number] = slowest, fastest, rounds.last_step_ns
+            wait_ns = switches_wait_ns(phase, self._dimensions, size)
+            slowest, fastest = slowest + wait_ns, fastest + wait_ns
+            times[number] = slowest, fastest, rounds.last_step_ns + wait_ns
             used.append(links)
             why_not.append(why)
             row, _ = placed_row(phase)

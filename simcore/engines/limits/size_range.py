@@ -18,7 +18,6 @@ from simcore.engines.limits.counted_time import (
 from simcore.errors import InfeasibleError
 from simcore.machine import Dimension, Npu, Platform
 from simcore.machine.system import System
-from simcore.terms import CollectiveKind
 from simcore.workload import ParallelPlan, Workload, microbatches
 from simcore.workload.graph import Axis, CollectiveOp, GroupLayout
 
@@ -171,7 +170,7 @@ class Traffic:
         member_bytes, largest = 0.0, int(message_bytes.max(initial=0))
         for operation, times in zip(collectives, runs.sum(axis=0).tolist(), strict=True):
             members = groups[operation.axis].size
-            shards = members if operation.kind is CollectiveKind.ALL_GATHER else 1
+            shards = members if operation.kind.gathers else 1
             buffer_bytes = operation.size_bytes * shards
             trips = 2.0 * (members.bit_length() + 1)
             rounds += times * 4.0 * members

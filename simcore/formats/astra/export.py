@@ -9,7 +9,7 @@ from simcore.errors import ConfigError
 from simcore.formats.astra.collective_names import name_of
 from simcore.formats.astra.network_file import BYTES_PER_GB, TOPOLOGY_NAMES
 from simcore.network import NetworkDimension
-from simcore.terms import CollectiveKind
+from simcore.terms import EVERYWHERE
 
 
 def write_configuration(
@@ -74,7 +74,7 @@ def system_keys(options: SystemOptions) -> dict[str, object]:
         "collective-optimization": "localBWAware" if options.local_bw_aware else "baseline",
         "local-mem-bw": options.local_mem_bytes_per_ns,
     }
-    for kind, chosen in options.algorithms.items():
-        name = CollectiveKind(kind).name.lower().replace("_", "-")
+    for kind in EVERYWHERE:
+        name, chosen = kind.name.lower().replace("_", "-"), options.algorithms[kind]
         keys[f"{name}-implementation"] = [name_of(one) for one in chosen]
     return keys

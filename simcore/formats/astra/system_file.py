@@ -6,18 +6,25 @@ from pathlib import Path
 
 import numpy as np
 
+from simcore.collectives import algorithm_named
 from simcore.engines.events.input import ChosenAlgorithm, SharedBus, SystemOptions
 from simcore.errors import ConfigError
 from simcore.files.json_file import read_json
 from simcore.formats.astra.collective_names import algorithm_of
 from simcore.formats.astra.json_table import JsonTable
-from simcore.terms import CollectiveKind
+from simcore.terms import EVERYWHERE, CollectiveKind
 
 _COLLECTIVES = {
     CollectiveKind.ALL_REDUCE: "all-reduce-implementation",
     CollectiveKind.ALL_GATHER: "all-gather-implementation",
     CollectiveKind.REDUCE_SCATTER: "reduce-scatter-implementation",
     CollectiveKind.ALL_TO_ALL: "all-to-all-implementation",
+    # not ASTRA-sim's, which lets a broadcast last its duration and refuses the others
+    CollectiveKind.BROADCAST: "broadcast-implementation",
+    CollectiveKind.REDUCE: "reduce-implementation",
+    CollectiveKind.GATHER: "gather-implementation",
+    CollectiveKind.SCATTER: "scatter-implementation",
+    CollectiveKind.BARRIER: "barrier-implementation",
 }
 _FASTEST = 1e30
 _LONGEST_NS = 1 << 62
@@ -136,7 +143,7 @@ def _options(table: JsonTable, command: CommandOptions) -> SystemOptions:
     for kind, key in _COLLECTIVES.items():
         names = table.texts(key)
         if names is not None:
-            algorithms[int(kind)] = tuple(_algorithm(name, key) for name in names)
+            algorithms[int(kind)] = tuple(_algorithm(name, kind, key) for name in names)
     optimization = table.choice("collective-optimization", ("baseline", "localBWAware"), "baseline")
     scheduling = table.choice("scheduling-policy", ("LIFO", "FIFO", "EXPLICIT"), "LIFO")
     local_mem_gb_per_s = table.number("local-mem-bw", 0.0)
@@ -160,9 +167,11 @@ def _options(table: JsonTable, command: CommandOptions) -> SystemOptions:
     )
 
 
-def _algorithm(name: str, key: str) -> ChosenAlgorithm:
+def _algorithm(name: str, kind: CollectiveKind, key: str) -> ChosenAlgorithm:
     try:
-        return algorithm_of(name)
+        if kind in EVERYWHERE:
+            return algorithm_of(name)
+        return ChosenAlgorithm(algorithm=algorithm_named(name))
     except ConfigError as error:
         raise error.under(key) from None
 

@@ -25,6 +25,10 @@ _COLLECTIVES = {
     "allgather": CollectiveKind.ALL_GATHER,
     "reducescatter": CollectiveKind.REDUCE_SCATTER,
     "broadcast": CollectiveKind.BROADCAST,
+    "reduce": CollectiveKind.REDUCE,  # the words of which it is a part stand before it
+    "gather": CollectiveKind.GATHER,
+    "scatter": CollectiveKind.SCATTER,
+    "barrier": CollectiveKind.BARRIER,
 }
 _IDS = ("rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid")
 _SEND_RECV = "ncclDevKernel_SendRecv"

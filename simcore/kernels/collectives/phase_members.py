@@ -23,7 +23,12 @@ from simcore.kernels.collectives.phase_machine import (
     reduction_ns,
 )
 from simcore.kernels.collectives.records import Ints, Machine, Record, Records
-from simcore.kernels.collectives.step_table import step_bytes, step_reduces, step_sender
+from simcore.kernels.collectives.step_table import (
+    step_bytes,
+    step_receiver,
+    step_reduces,
+    step_sender,
+)
 from simcore.kernels.jit import njit
 
 
@@ -142,7 +147,7 @@ def _chain_ends(
             reduce_ns = reduction_ns(packet, machine.memory_bytes_per_s)
         elif row["peers"] == records.PEERS_ROTATING:
             packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
-        cost_ns = delay_ns + (reduce_ns if is_reduced(row, step + 1) else 0)
+        cost_ns = delay_ns + row["wait_ns"] + (reduce_ns if is_reduced(row, step + 1) else 0)
         for i in range(copies):
             end[i] = received[i] + cost_ns
     return sent_bytes
@@ -153,25 +158,32 @@ def _table_ends(
     row: Record, tables: Ints, size: int, ids: Ints, machine: Machine, start: Ints, end: Ints
 ) -> float:
     """One packet at a time, as each step of a table names it."""
-    copies, delay_ns = ids.size, machine.delay_ns
-    received = np.empty(copies, np.int64)
+    copies, members = ids.size, row["members"]
+    ended = np.empty(copies, np.int64)
     sent_bytes = 0.0
     for i in range(copies):
-        end[i] = start[i] + delay_ns
+        end[i] = start[i] + machine.delay_ns
     for step in range(row["steps"]):
         packet = step_bytes(tables, row["table"], step, size)
-        sent_bytes += packet
-        for i in range(copies):
-            other = step_sender(tables, row["table"], step, i, row["members"])
-            arrival = end[0 if copies == 1 else other]
-            arrival += _from(row, ids, machine, i, other, packet)
-            received[i] = max(end[i], arrival)
-        cost_ns = delay_ns
+        reduce_ns = 0
         if step_reduces(tables, row["table"], step):
-            cost_ns += reduction_ns(packet, machine.memory_bytes_per_s)
+            reduce_ns = reduction_ns(packet, machine.memory_bytes_per_s)
+        senders = 0
         for i in range(copies):
-            end[i] = received[i] + cost_ns
-    return sent_bytes
+            sender = step_sender(tables, row["table"], step, i, members)
+            receiver = step_receiver(tables, row["table"], step, i, members)
+            senders += receiver >= 0
+            ended[i] = end[i]
+            if sender >= 0:
+                arrival = end[0 if copies == 1 else sender]
+                arrival += _from(row, ids, machine, i, sender, packet)
+                ended[i] = max(end[i], arrival) + machine.delay_ns + reduce_ns
+            elif receiver >= 0:  # goes on when its packet is there
+                ended[i] += _from(row, ids, machine, receiver, i, packet) + machine.delay_ns
+        sent_bytes += packet * senders
+        for i in range(copies):
+            end[i] = ended[i]
+    return sent_bytes / copies
 
 
 @njit(cache=True)

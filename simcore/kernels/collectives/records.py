@@ -39,6 +39,8 @@ class PhaseRow(NamedTuple):
     alike: int = 0  # 1: every member sees the same distances
     table: int = 0  # where its step table starts, if PEERS_TABLE
     takes_ns: int = 0  # of every message, if above 0; where links are shared: 1 + its schedule
+    lines: int = 1  # of so many lines of members, one takes part
+    wait_ns: int = 0  # of a member after each message that it has received
 
 
 Program = tuple[PhaseRow, tuple[int, ...]]
@@ -59,6 +61,8 @@ STEP_VALUE = 3  # members ahead; bits that differ; or where in the table the per
 STEP_REDUCES = 4  # 1: what a member receives is reduced
 STEP_WORDS = 5
 PEER_AHEAD, PEER_DIFFERING, PEER_NAMED = 0, 1, 2
+PEER_SPAN = 3  # the value is where three words lie: members ahead, the first sender, how many
+NOBODY = -1  # receiver of a member that sends nothing, sender to one that receives nothing
 
 LINK = np.dtype(
     [

@@ -51,7 +51,7 @@ def collective_time(
         row = rows[p]
         d = row["dimension"]
         over = one_dimension(machine, d)
-        sent_bytes = chunks * _time_phase(row, tables, size, over, times[p])
+        sent_bytes = chunks * _time_phase(row, tables, size, over, times[p]) / row["lines"]
         traffic[0, d] += sent_bytes
         traffic[1, d] += sent_bytes * mean_passes(row, tables, over)
         missing += times[p]["slowest_ns"] < 0
@@ -106,6 +106,7 @@ def _time_phase(row: Record, tables: Ints, size: int, machine: Machine, time: Re
         if row["alike"] != 0 and _ends_in_reduction(row, tables):
             packet = _last_packet(row, tables, size)
             time["last_step_ns"] = reduction_ns(packet, machine.memory_bytes_per_s)
+        time["last_step_ns"] += row["wait_ns"]
         return sent_bytes
     if row["alike"] == 0:
         time["slowest_ns"] = time["fastest_ns"] = -1
@@ -257,8 +258,9 @@ def _passes_of_table(row: Record, tables: Ints, machine: Machine, first: int) ->
         packet = step_bytes(tables, row["table"], step, _WHOLE)
         for member in range(members):
             receiver = step_receiver(tables, row["table"], step, member, members)
-            passed += packet * npu_links(
-                machine, 0, first + member * stride, first + receiver * stride
-            )
-        sent += packet * members
+            if receiver >= 0:
+                passed += packet * npu_links(
+                    machine, 0, first + member * stride, first + receiver * stride
+                )
+                sent += packet
     return passed / sent

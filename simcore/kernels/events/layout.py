@@ -202,10 +202,11 @@ PHASE_PEERS, PHASE_STEPS, PHASE_PARALLEL = _at("peers"), _at("steps"), _at("para
 PHASE_REDUCED, PHASE_DIVISOR, PHASE_DISTANCE = _at("reduced"), _at("divisor"), _at("distance")
 PHASE_SHRINKS, PHASE_WAITS, PHASE_REDUCE_RULE = _at("shrinks"), _at("waits"), _at("reduce_rule")
 PHASE_RESULT_TIMES, PHASE_RESULT_OVER = _at("result_times"), _at("result_over")
-PHASE_TABLE, PHASE_TAKES = _at("table"), _at("takes_ns")
+PHASE_TABLE, PHASE_TAKES, PHASE_WAIT = _at("table"), _at("takes_ns"), _at("wait_ns")
 PHASE_LIST, PHASE_LOCAL, PHASE_PASS, PHASE_TREE = _own, _own + 1, _own + 2, _own + 3
 PHASE_CUSTOM, PHASE_LINE = _own + 4, _own + 5
-PHASE_WORDS = _own + 6
+PHASE_LEADS = _own + 6  # where it is told who takes part: how many pairs, then stride and members
+PHASE_WORDS = _own + 7
 PASS_PLAIN, PASS_FIRST, PASS_LAST, PASS_FIXED = 0, 1, 2, 3
 
 # A queue of one NPU.

@@ -36,7 +36,8 @@ def begin_steps(arena: Ints, rates: Floats, walk: int) -> None:
     takes_ns = arena[phase + f.PHASE_TAKES]
     arena[walk + f.WALK_TRAVEL_NS] = takes_ns if takes_ns > 0 else -1
     arena[walk + f.WALK_PARALLEL] = arena[phase + f.PHASE_PARALLEL]
-    arena[walk + f.WALK_LEFT] = arena[phase + f.PHASE_STEPS]
+    if _takes_part(arena, walk):
+        arena[walk + f.WALK_LEFT] = arena[phase + f.PHASE_STEPS]
     arena[walk + f.WALK_BYTES] = size // arena[phase + f.PHASE_DIVISOR]
     arena[walk + f.WALK_DISTANCE] = arena[phase + f.PHASE_DISTANCE]
     arena[walk + f.WALK_SHRINKS] = arena[phase + f.PHASE_SHRINKS]
@@ -48,6 +49,19 @@ def begin_steps(arena: Ints, rates: Floats, walk: int) -> None:
         _meet(arena, walk, _NEXT)
     for _ in range(arena[walk + f.WALK_PARALLEL] if rotating else 1):
         insert(arena, rates, walk)
+
+
+@kernel
+def _takes_part(arena: Ints, walk: int) -> bool:
+    """True if the member's line has data to move: it is at place 0 of the dimensions that lead."""
+    leads = arena[arena[walk + f.WALK_PHASE] + f.PHASE_LEADS]
+    if leads == 0:
+        return True
+    me = arena[walk + f.WALK_ID]
+    for pair in range(leads + 1, leads + 1 + 2 * arena[leads], 2):
+        if me // arena[pair] % arena[pair + 1] != 0:
+            return False
+    return True
 
 
 @kernel
@@ -87,7 +101,9 @@ def _table_reduce_ns(arena: Ints, rates: Floats, walk: int) -> int:
         arena[arena[walk + f.WALK_PHASE] + f.PHASE_TABLE],
         arena[walk + f.WALK_INSERTED] - 1,
     )
-    if not step_reduces(arena, table, step):
+    phase = arena[walk + f.WALK_PHASE]
+    index, members = arena[walk + f.WALK_INDEX], arena[phase + f.PHASE_MEMBERS]
+    if not step_reduces(arena, table, step) or step_sender(arena, table, step, index, members) < 0:
         return f.NOT_REDUCED
     size = step_bytes(arena, table, step, arena[arena[walk + f.WALK_STREAM] + f.STREAM_BYTES])
     return reduction_ns(size, rates[f.MEMORY_BYTES_PER_S])
@@ -119,7 +135,10 @@ def _advance(arena: Ints, rates: Floats, walk: int) -> None:
 
 @kernel
 def receive_step(arena: Ints, rates: Floats, walk: int) -> None:
-    """A message came: the next packet gets in line."""
+    """A message came: the next packet gets in line, after what switches had to do."""
+    if arena[walk + f.WALK_RECEIVED] == 0:
+        wait_ns = arena[arena[walk + f.WALK_PHASE] + f.PHASE_WAIT]
+        arena[walk + f.WALK_DELAY_NS] += -wait_ns if arena[walk + f.WALK_DELAY_NS] < 0 else wait_ns
     arena[walk + f.WALK_RECEIVED] += 1
     insert(arena, rates, walk)
 
@@ -163,20 +182,30 @@ def _try_to_send(arena: Ints, rates: Floats, walk: int) -> bool:
         size = arena[walk + f.WALK_OUT_BYTES]
         _meet_pair(arena, walk)
     elif arena[walk + f.WALK_PEERS] == records.PEERS_TABLE:
-        size = _meet_in_table(arena, walk, taken)
+        size = _meet_in_table(arena, walk)
+        if size < 0:
+            return False
+        taken = arena[walk + f.WALK_TAKEN]
     me, tag = arena[walk + f.WALK_ID], arena[walk + f.WALK_TAG]
     arena[walk + f.WALK_TAKEN] = taken + 1
     arena[walk + f.WALK_LEFT] -= 1
     arena[walk + f.WALK_FREE] -= 1
-    message = new_message(arena, tag, me, arena[walk + f.WALK_TO], size)
-    arena[message + f.MSG_TRAVEL_NS] = arena[walk + f.WALK_TRAVEL_NS]
-    if arena[f.PLACES] != 0:
-        present_to_stand_in(arena, rates, walk, message)
-    send(arena, rates, message)
-    if arena[walk + f.WALK_PEERS] == records.PEERS_NEIGHBOUR and arena[f.BACKEND] == f.UNAWARE:
-        arena[walk + f.WALK_TRAVEL_NS] = arena[message + f.MSG_TRAVEL_NS]
-    then = new_event(arena, f.DO_STEP_RECEIVED, walk, f.NOTHING)
-    receive(arena, rates, tag, arena[walk + f.WALK_FROM], me, size, then)
+    sender = arena[walk + f.WALK_FROM]
+    if arena[walk + f.WALK_TO] >= 0:
+        message = new_message(arena, tag, me, arena[walk + f.WALK_TO], size)
+        arena[message + f.MSG_TRAVEL_NS] = arena[walk + f.WALK_TRAVEL_NS]
+        if sender < 0:  # goes on when its packet is there
+            arena[message + f.MSG_CALL] = f.DO_STEP_RECEIVED
+            arena[message + f.MSG_CALL_A] = walk
+            arena[message + f.MSG_CALL_B] = 0
+        if arena[f.PLACES] != 0:
+            present_to_stand_in(arena, rates, walk, message)
+        send(arena, rates, message)
+        if arena[walk + f.WALK_PEERS] == records.PEERS_NEIGHBOUR and arena[f.BACKEND] == f.UNAWARE:
+            arena[walk + f.WALK_TRAVEL_NS] = arena[message + f.MSG_TRAVEL_NS]
+    if sender >= 0:
+        then = new_event(arena, f.DO_STEP_RECEIVED, walk, f.NOTHING)
+        receive(arena, rates, tag, sender, me, size, then)
     return True
 
 
@@ -202,16 +231,31 @@ def _meet_pair(arena: Ints, walk: int) -> None:
 
 
 @kernel
-def _meet_in_table(arena: Ints, walk: int, step: int) -> int:
-    """Send to whom a *step* of the table names, receive from who names this one; its bytes."""
+def _meet_in_table(arena: Ints, walk: int) -> int:
+    """Send to whom the table's next step names, receive from who names this one; its bytes.
+
+    Steps in which the member does neither are passed; below 0: it does nothing in all that are
+    left.
+    """
     phase, index = arena[walk + f.WALK_PHASE], arena[walk + f.WALK_INDEX]
     table, members = arena[phase + f.PHASE_TABLE], arena[phase + f.PHASE_MEMBERS]
-    ahead = step_receiver(arena, table, step, index, members) - index
-    arena[walk + f.WALK_AHEAD] = ahead % members
-    arena[walk + f.WALK_TO] = member_id(arena, walk, ahead)
-    behind = step_sender(arena, table, step, index, members) - index
-    arena[walk + f.WALK_FROM] = member_id(arena, walk, behind)
-    return step_bytes(arena, table, step, arena[arena[walk + f.WALK_STREAM] + f.STREAM_BYTES])
+    while arena[walk + f.WALK_LEFT] > 0:
+        step = arena[walk + f.WALK_TAKEN]
+        receiver = step_receiver(arena, table, step, index, members)
+        sender = step_sender(arena, table, step, index, members)
+        if receiver >= 0 or sender >= 0:
+            arena[walk + f.WALK_TO], arena[walk + f.WALK_FROM] = -1, -1
+            if receiver >= 0:
+                arena[walk + f.WALK_AHEAD] = (receiver - index) % members
+                arena[walk + f.WALK_TO] = member_id(arena, walk, receiver - index)
+            if sender >= 0:
+                arena[walk + f.WALK_FROM] = member_id(arena, walk, sender - index)
+            size = arena[arena[walk + f.WALK_STREAM] + f.STREAM_BYTES]
+            return step_bytes(arena, table, step, size)
+        arena[walk + f.WALK_TAKEN] += 1
+        arena[walk + f.WALK_INSERTED] += 1
+        arena[walk + f.WALK_LEFT] -= 1
+    return -1
 
 
 @kernel

@@ -8,10 +8,10 @@ from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.machine.dimension import Dimension
 from simcore.machine.system import System
-from simcore.terms import CollectiveKind
+from simcore.terms import EVERYWHERE, CollectiveKind
 
 SWITCH = {"topology": "switch", "npus": 4, "bandwidth": "100 GB/s", "latency": "700 ns"}
-KINDS = [kind for kind in CollectiveKind if kind is not CollectiveKind.BROADCAST]
+KINDS = list(EVERYWHERE)
 
 
 def timer(tables: list[dict[str, object]], policy: str, chunks: int = 16) -> CollectiveTimer:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simcore.engines.events.input import SystemOptions
-from simcore.engines.events.programs import Program, Programs
+from simcore.engines.events.programs import LASTS, Program, Programs
 from simcore.errors import ConfigError
 from simcore.formats.astra.collective_names import algorithms_of
 from simcore.formats.astra.system_file import AstraRoofline, AstraSystem
@@ -16,7 +16,7 @@ from simcore.formats.astra.traces.load import load_traces
 from simcore.formats.astra.traces.node_table import Machine
 from simcore.formats.astra.traces.program import BuiltPrograms, build_programs
 from simcore.formats.chakra import IoInfo, Metadata, Node, attribute, read_trace, write_trace
-from simcore.terms import CollectiveKind, NodeKind
+from simcore.terms import NodeKind
 
 SYSTEM = AstraSystem(options=SystemOptions())
 MACHINE = Machine(npus=4, dimensions=2, has_remote_memory=False, system=SYSTEM)
@@ -115,7 +115,7 @@ def test_replay_gives_every_node_its_duration_and_its_slot(tmp_path: Path) -> No
         machine=with_system(replay_only=True),
     )
     assert built.program.duration_ns.tolist() == [2000, 1, 1, 4000]
-    assert built.program.comm_kind.tolist() == [CollectiveKind.BROADCAST, -1, 5, -1]
+    assert built.program.comm_kind.tolist() == [LASTS, -1, LASTS, -1]
     assert built.program.kind.tolist() == [COLLECTIVE, RECV, COLLECTIVE, COMPUTE]
     assert built.program.peer.tolist() == [-1] * 4
     assert built.compute_ns == 2000 + 1 + 1
@@ -196,7 +196,7 @@ def test_nodes_behind_a_cycle_are_remarked_on(tmp_path: Path) -> None:
     ("bad", "rule"),
     [
         (node(3, COLLECTIVE, {"comm_size": 8}), "a collective needs the attribute comm_type"),
-        (node(3, COLLECTIVE, {"comm_type": 1, "comm_size": 8}), "comm_type must be one of"),
+        (node(3, COLLECTIVE, {"comm_type": 8, "comm_size": 8}), "comm_type must be one of"),
         (node(3, COLLECTIVE, {"comm_type": 0, "comm_size": -8}), "comm_size must be 0 bytes"),
         (
             node(3, COLLECTIVE, {"comm_type": 0, "comm_size": 8, "pg_name": "5"}),

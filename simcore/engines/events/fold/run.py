@@ -26,7 +26,7 @@ from simcore.engines.events.input import EngineInput, EngineOutput, Ints, ListGr
 from simcore.engines.events.programs import Program, node_actions
 from simcore.engines.events.run import run_representatives, run_unfolded
 from simcore.engines.events.writer import TAG_RANGE
-from simcore.errors import ConfigError
+from simcore.errors import ConfigError, SimulationError
 from simcore.kernels.events import layout
 
 Key = tuple[int, int, int]
@@ -127,11 +127,24 @@ def matched(program_of_npu: Ints, transfers: Sequence[Transfers]) -> dict[int, I
     return answers
 
 
-def run_folded(inputs: EngineInput) -> EngineOutput:
+class TooManyNodesError(SimulationError):
+    """NPUs that have to be followed have more nodes than is asked for.
+
+    Attributes:
+        nodes: How many.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        super().__init__(f"there are {nodes} nodes to follow")
+        self.nodes = nodes
+
+
+def run_folded(inputs: EngineInput, most_nodes: int | None = None) -> EngineOutput:
     """Simulate one NPU of each class until nothing is left to happen, or else every NPU.
 
     Args:
         inputs: The run.
+        most_nodes: Nodes that the NPUs which are simulated may have together; None: any number.
 
     Returns:
         As ``run_unfolded``, but for fewer events. ``class_of_npu`` says which NPUs were simulated
@@ -139,13 +152,22 @@ def run_folded(inputs: EngineInput) -> EngineOutput:
 
     Raises:
         ConfigError: The input breaks a rule.
+        TooManyNodesError: There are more than *most_nodes*.
         SimulationError: The run never comes to an end within the range of time.
     """
     check_inputs(inputs)
     try:
-        return run_representatives(inputs, fold(inputs))
+        simulated = fold(inputs)
+        _refuse_many(simulated.programs.sizes[simulated.program_of], most_nodes)
+        return run_representatives(inputs, simulated)
     except (CannotFoldError, ConfigError) as error:  # whose order may be another
+        _refuse_many(inputs.table.sizes[inputs.program_of_npu], most_nodes)
         return replace(run_unfolded(inputs), unfolded_because=str(error))
+
+
+def _refuse_many(nodes: Ints, most: int | None) -> None:
+    if most is not None and int(nodes.sum()) > most:
+        raise TooManyNodesError(int(nodes.sum()))
 
 
 _MOST_GROUPS = 30_000

@@ -15,7 +15,7 @@ from simcore.formats.astra.traces.node_table import Machine
 from simcore.formats.astra.traces.program import build_programs
 from simcore.formats.chakra.read import read_trace
 from simcore.formats.chakra.trace import Trace
-from simcore.terms import CollectiveKind, NodeKind
+from simcore.terms import NodeKind
 
 _ALLOWED = (NodeKind.SEND, NodeKind.RECV, NodeKind.COMPUTE)
 _COLUMNS = tuple(
@@ -132,8 +132,7 @@ def _node_map(name: str | None, folder: Path) -> dict[int, str]:
 def runs_natively(custom: CustomCollectives, programs: Programs) -> bool:
     """True if a collective of *programs* is cut into chunks and run by a built-in algorithm."""
     kinds = programs.transfers.comm_kind
-    native = (kinds >= 0) & (kinds != CollectiveKind.BROADCAST)
-    native &= ~np.isin(kinds, list(custom.by_kind))
+    native = (kinds >= 0) & ~np.isin(kinds, list(custom.by_kind))
     if custom.by_node:
         native &= ~np.isin(programs.transfer_ids(), np.array(list(custom.by_node), np.uint64))
     return bool(native.any())

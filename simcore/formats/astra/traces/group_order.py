@@ -19,7 +19,7 @@ from simcore.engines.events.programs import Program, starts
 from simcore.formats.astra.log.statistics import ProgramTotals
 from simcore.formats.astra.traces.load import LoadedTraces
 from simcore.formats.chakra.trace import Flags, Ids, Ints
-from simcore.terms import CollectiveKind, NodeKind
+from simcore.terms import NodeKind
 
 if TYPE_CHECKING:
     from simcore.formats.chakra import Node
@@ -89,7 +89,7 @@ class _Machine:
         self._npu = np.repeat(np.arange(sizes.size), sizes)
         kind, comm = self._all("kind"), self._all("comm_kind")
         self.sends: Flags = kind == NodeKind.SEND
-        self.meets: Flags = (comm >= 0) & (comm != CollectiveKind.BROADCAST)
+        self.meets: Flags = comm >= 0
         self._works: Flags = kind == NodeKind.COMPUTE
         self._receives: Flags = (kind == NodeKind.RECV) & (self._all("peer") >= 0)
         self.stuck = 0

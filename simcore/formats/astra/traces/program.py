@@ -7,8 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.engines.events.programs import Bodies, Transfers, accounts, fixed_nodes, node_codes
+from simcore.engines.events.programs import (
+    LASTS,
+    Bodies,
+    Transfers,
+    accounts,
+    fixed_nodes,
+    node_codes,
+)
 from simcore.formats.astra.groups_file import Groups
+from simcore.formats.astra.system_file import AstraSystem
 from simcore.formats.astra.traces.node_table import Machine, NodeTable
 from simcore.formats.astra.traces.roofline import RooflineTimes, Utilization
 from simcore.formats.chakra.graph import DependencyGraph, build_graph, refuse_endless
@@ -60,7 +68,7 @@ def build_programs(
     nodes = NodeTable(trace, graph, machine)
     roofline = nodes.roofline()
     replay = machine.system.replay_only
-    rows = _replayed(nodes) if replay else _communicated(nodes, keys, groups)
+    rows = _replayed(nodes) if replay else _communicated(nodes, keys, groups, machine.system)
     duration = nodes.recorded_ns
     if roofline is not None:
         duration = np.where(roofline.used, roofline.duration_ns, duration)
@@ -80,12 +88,22 @@ def build_programs(
 Columns = dict[str, NDArray[Any]]
 
 
-def _communicated(nodes: NodeTable, keys: Mapping[int, int], groups: Groups) -> Columns:
+def _kinds(kinds: Ints, system: AstraSystem) -> NDArray[np.int8]:
+    """Kinds of collectives; a broadcast that no algorithm is named for lasts its duration."""
+    broadcast = CollectiveKind.BROADCAST
+    if broadcast in system.options.algorithms or broadcast in system.custom_prefixes:
+        return kinds.astype(np.int8)
+    return np.where(kinds == broadcast, LASTS, kinds).astype(np.int8)
+
+
+def _communicated(
+    nodes: NodeTable, keys: Mapping[int, int], groups: Groups, system: AstraSystem
+) -> Columns:
     """Communication of the nodes, whose positions count across all files."""
     return {
         "at": nodes.at,
         "kind": nodes.at_kind,
-        "comm_kind": nodes.collective_kinds().astype(np.int8),
+        "comm_kind": _kinds(nodes.collective_kinds(), system),
         "size_bytes": nodes.sizes(),
         "priority": nodes.column("comm_priority"),
         "group": nodes.groups(keys, groups),
@@ -96,14 +114,14 @@ def _communicated(nodes: NodeTable, keys: Mapping[int, int], groups: Groups) -> 
 
 
 def _replayed(nodes: NodeTable) -> Columns:
-    """Every node but computing and receives is like a broadcast: it lasts its time."""
+    """Every node but computing and receives is a collective that lasts its time."""
     at = np.flatnonzero(~np.isin(nodes.kind, (NodeKind.COMPUTE, NodeKind.METADATA)))
     receives = nodes.kind[at] == NodeKind.RECV
     nothing = np.zeros(at.size, np.int64)
     return {
         "at": at,
         "kind": np.where(receives, NodeKind.RECV, NodeKind.COLLECTIVE).astype(np.int8),
-        "comm_kind": np.where(receives, -1, CollectiveKind.BROADCAST).astype(np.int8),
+        "comm_kind": np.where(receives, -1, LASTS).astype(np.int8),
         **dict.fromkeys(("size_bytes", "priority", "group", "involved_dims", "tag"), nothing),
         "peer": nothing - 1,
     }
