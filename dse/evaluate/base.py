@@ -8,6 +8,7 @@ from math import inf, isfinite
 from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
+import simcore
 from dse.evaluate.failure import Failure, OwnCodeError
 from dse.evaluate.levers import Moved
 from dse.evaluate.metrics import Metrics
@@ -15,7 +16,7 @@ from dse.evaluate.priced import PricedMachine
 from dse.evaluate.siblings import Siblings
 from dse.objectives import Goals
 from dse.space import Check, Design, Parameter
-from simcore import Attribution, ConfigError, InfeasibleError, Run, SimcoreError, SimulationError
+from simcore import ConfigError, InfeasibleError, Run, SimcoreError, SimulationError
 
 State = Literal["complete", "infeasible", "failed", "pruned"]
 
@@ -262,7 +263,7 @@ class Evaluator(ABC):
         """Trust in the accelerator of *design* where little was measured on it; else empty."""
         return ""
 
-    def attributions(self, design: Design) -> Sequence[Attribution]:
+    def attributions(self, design: Design) -> "Sequence[simcore.Attribution]":
         """Times of *design* by what they went to, the most telling first; empty: not known.
 
         Raises:
@@ -285,6 +286,9 @@ class Evaluator(ABC):
     def priced(self, design: Design, metrics: Mapping[str, float]) -> PricedMachine | None:
         """The machine that costs among *metrics* of *design* are of; None: costs are its own."""
         return None
+
+    def prepare(self) -> None:  # noqa: B027 - there may be nothing to prepare
+        """Get what only evaluations need; a worker asks for it once, before its first design."""
 
     def check(self) -> None:  # noqa: B027 - there may be nothing to see
         """See whether every knob and every value of the study is understood.

@@ -8,7 +8,6 @@ import numpy as np
 from simcore.compute import ComputeModel
 from simcore.engines.collectives.alike import unlike_groups
 from simcore.engines.collectives.ends import MemberEnds, SharedEnds, is_shared
-from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.collectives.timer import CollectiveTimer
@@ -22,6 +21,7 @@ from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
 from simcore.network import BACKENDS, ExternalNetwork, Flit, Packet
+from simcore.network.dimensions import engine_dimensions
 from simcore.network.settings import NetworkSettings
 from simcore.terms import CollectiveKind
 from simcore.workload.graph import Axis, CollectiveOp, TrainingGraph
