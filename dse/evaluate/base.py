@@ -42,8 +42,7 @@ class Evaluation:
     """The outcome of one design.
 
     Attributes:
-        state: ``complete``, ``infeasible`` (an outcome), ``failed`` (an error) or ``pruned``
-            (not evaluated, since a better design is proven to be known).
+        state: As it ended; ``pruned`` is not evaluated, as a better design is proven to be known.
         objectives: Values by name; empty if the design was not evaluated.
         constraints: Violations by name; 0 or less is feasible.
         metrics: Everything else that the evaluator reports, with units in the names.
@@ -133,8 +132,7 @@ class EvaluatorInput:
         run: The run file's content: what the knobs do not set.
         folder: Folder that relative paths in *run* start from, or empty.
         parameters: The knobs.
-        dimensions: For each number of network dimensions, the positions of the run's list that
-            stay.
+        dimensions: Positions of the run's list that stay, by the number of network dimensions.
         goals: Objectives and limits.
         cost: The ``cost`` part of the study, or None.
         scenarios: What changes from one evaluation of a design to the next; empty: there is one.
@@ -143,8 +141,7 @@ class EvaluatorInput:
         calibration: File of a site's own runs, as a path from *folder*; empty: there is none.
         physical: Refuse machines that cannot be built.
         own: Code of the user's that gives further metrics, in this order.
-        files: Texts of files that are named above, by absolute path; the others are read, and kept
-            here.
+        files: Texts of files named above, by absolute path; others are read, and kept here.
     """
 
     name: str
@@ -184,8 +181,7 @@ class Evaluator(ABC):
             These four need ``template = simcore.RunTemplate``.
         prices_itself: It gives costs without the study's ``cost``.
         counts_traffic: It gives ``link_load``, which ``links_within_capacity`` bounds.
-        takes_many: ``accounts`` is faster than ``account`` of each, and does no harm to a worker:
-            where a design may end it, it is evaluated by itself.
+        takes_many: ``accounts`` is faster than ``account`` of each, and never ends a worker.
         gives: Names of its metrics that objectives may name, which end in their units.
         fidelity: Which model gives the numbers, as rows tell it.
         input: What the object was made of.

@@ -62,6 +62,7 @@ class ServiceEvaluator(Evaluator):
         super().__init__(what)
         with errors_named_for_run():
             self._services = DesignServices(what)
+        self._service_checks = ServiceChecks()
         self._margin = what.goals.memory_margin
         self._meter = CostMeter.of(what)
         self._bands = RunBands.of(what)
@@ -132,7 +133,7 @@ class ServiceEvaluator(Evaluator):
     def _fits(self, design: Design) -> bool:
         bounded, margin = self._margin is not None, self._margin or 0.0
         try:
-            self._simulator.check(self.service(design), memory=bounded, margin=margin)
+            self._service_checks.check(self.service(design), memory=bounded, margin=margin)
         except InfeasibleError:
             return False
         return True
@@ -153,7 +154,7 @@ class ServiceEvaluator(Evaluator):
             service.platform.npu.peak(service.precision)
             with suppress(InfeasibleError):  # the knobs may mend that; names they cannot
                 check_kernel_times(service.decode_run)
-                ServiceChecks().check(service, memory=False)
+                self._service_checks.check(service, memory=False)
 
     def check_example(self, design: Design) -> None:
         service = self.service(design)

@@ -24,7 +24,7 @@ from simcore.collectives import (
     algorithm_named,
     check_algorithm,
 )
-from simcore.engines.collectives.members import engine_dimensions, engine_options
+from simcore.engines.collectives.members import engine_options
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.fold.run import run_folded
@@ -34,6 +34,7 @@ from simcore.kernels.collectives import records
 from simcore.machine import Dimension
 from simcore.machine.system import System
 from simcore.network import BACKENDS
+from simcore.network.dimensions import engine_dimensions
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES
 

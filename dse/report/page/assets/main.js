@@ -25,11 +25,11 @@ function drawAll() {
   const step = () => {
     if (next < LATER.length) { LATER[next++](); setTimeout(step, 0); } else document.body.dataset.drawn = "yes";
   };
-  page.finish = () => { while (next < LATER.length) LATER[next++](); };
+  page.finish = () => { while (next < LATER.length) LATER[next++](); drawAllWaiting(); };
   step();
 }
 
-/** All pictures as wide as the paper, or as the window again. */
+/** All pictures as wide as the paper, or as the window again; none is left out there. */
 function resizeAll() {
   page.finish?.();
   for (const plot of document.querySelectorAll(".plot")) {
