@@ -116,6 +116,7 @@ from simcore.schema import UsdPerKwh as UsdPerKwh  # provisional
 from simcore.schema import Watts as Watts  # provisional
 from simcore.schema import WattsPerGBps as WattsPerGBps  # provisional
 from simcore.serving import Service as Service  # provisional
+from simcore.serving import ServiceChecks as ServiceChecks  # provisional
 from simcore.serving import ServiceResult as ServiceResult  # provisional
 from simcore.serving import ServiceSimulator as ServiceSimulator  # provisional
 from simcore.serving import ServiceTemplate as ServiceTemplate  # provisional

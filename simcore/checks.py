@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from math import prod
+from typing import TYPE_CHECKING
 
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
-from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.collectives.placement import place_group
 from simcore.engines.collectives.scheduled import check_schedules
 from simcore.engines.collectives.switched import check_formats
@@ -13,15 +13,18 @@ from simcore.engines.limits.size_range import Demand
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.machine import Npu, Platform
 from simcore.memo import Memo
-from simcore.memory.fit import MemoryFit
-from simcore.memory.footprint import Footprint, footprint
-from simcore.memory.runtime import RuntimeMemory, runtime_memory
 from simcore.network import BACKENDS
+from simcore.network.dimensions import engine_dimensions
 from simcore.units import format_memory
 from simcore.workload import ParallelPlan, Workload, check_plan
 from simcore.workload.graph import Axis, GroupLayout
 from simcore.workload.groups import group_layouts
 from simcore.workload.rules import check_splits
+
+if TYPE_CHECKING:  # structure is checked without
+    from simcore.memory.fit import MemoryFit
+    from simcore.memory.footprint import Footprint
+    from simcore.memory.runtime import RuntimeMemory
 
 
 class RunChecks:
@@ -75,14 +78,16 @@ class RunChecks:
         for group in groups:
             place_group(str(group.axis), group.stride, group.size, sizes)
 
-    def fit(self, workload: Workload, platform: Platform, plan: ParallelPlan) -> MemoryFit:
+    def fit(self, workload: Workload, platform: Platform, plan: ParallelPlan) -> "MemoryFit":
         """See ``memory_fit``."""
+        from simcore.memory.fit import MemoryFit
+
         needed, runtime = self.footprint(workload, plan), self.runtime(workload, plan)
         return MemoryFit.of(needed, runtime, platform.npu.memory_bytes)
 
     def memory(
         self, workload: Workload, platform: Platform, plan: ParallelPlan, margin: float = 0.0
-    ) -> Footprint:
+    ) -> "Footprint":
         """See ``check_memory``."""
         needed = self.memory_on(workload, platform.npu, plan, margin)
         for name in plan.offload.tiers:
@@ -91,7 +96,7 @@ class RunChecks:
 
     def memory_on(
         self, workload: Workload, npu: Npu, plan: ParallelPlan, margin: float = 0.0
-    ) -> Footprint:
+    ) -> "Footprint":
         """``memory`` on accelerators like *npu*."""
         needed, there = self.footprint(workload, plan), npu.memory_bytes
         if needed.total_bytes > there * (1.0 - margin):
@@ -100,14 +105,26 @@ class RunChecks:
             _check_host(needed.host_bytes, npu)
         return needed
 
-    def footprint(self, workload: Workload, plan: ParallelPlan) -> Footprint:
+    def footprint(self, workload: Workload, plan: ParallelPlan) -> "Footprint":
         """See ``footprint``."""
-        return self._memo.of("footprint", (workload, plan), lambda: footprint(workload, plan))
+        return self._memo.of("footprint", (workload, plan), lambda: _footprint(workload, plan))
 
-    def runtime(self, workload: Workload, plan: ParallelPlan) -> RuntimeMemory:
+    def runtime(self, workload: Workload, plan: ParallelPlan) -> "RuntimeMemory":
         """See ``runtime_memory``."""
         needed, key = self.footprint(workload, plan), (workload, plan)
-        return self._memo.of("runtime memory", key, lambda: runtime_memory(workload, plan, needed))
+        return self._memo.of("runtime memory", key, lambda: _runtime(workload, plan, needed))
+
+
+def _footprint(workload: Workload, plan: ParallelPlan) -> "Footprint":
+    from simcore.memory.footprint import footprint
+
+    return footprint(workload, plan)
+
+
+def _runtime(workload: Workload, plan: ParallelPlan, needed: "Footprint") -> "RuntimeMemory":
+    from simcore.memory.runtime import runtime_memory
+
+    return runtime_memory(workload, plan, needed)
 
 
 def check_run(run: Run, *, memory: bool = True) -> None:
@@ -132,7 +149,7 @@ def check_structure(workload: Workload, platform: Platform, plan: ParallelPlan) 
 
 def check_memory(
     workload: Workload, platform: Platform, plan: ParallelPlan, margin: float = 0.0
-) -> Footprint:
+) -> "Footprint":
     """The footprint, once its tensors are known to fit.
 
     Args:
@@ -147,7 +164,7 @@ def check_memory(
     return RunChecks().memory(workload, platform, plan, margin)
 
 
-def memory_fit(workload: Workload, platform: Platform, plan: ParallelPlan) -> MemoryFit:
+def memory_fit(workload: Workload, platform: Platform, plan: ParallelPlan) -> "MemoryFit":
     """Verdict on the plan's memory: does it fit in that of the machine, and how sure is that?
 
     Raises:
@@ -186,7 +203,7 @@ def _check_host(needed_bytes: int, npu: Npu) -> None:
         raise InfeasibleError("fits_in_host_memory", reason)
 
 
-def _check_tier(name: str, platform: Platform, needed: Footprint) -> None:
+def _check_tier(name: str, platform: Platform, needed: "Footprint") -> None:
     tier, npus = platform.tier(name), platform.npus
     sharers = tier.sharers(npus)
     held_bytes = needed.tier_bytes(name, sharers, npus)
@@ -198,7 +215,7 @@ def _check_tier(name: str, platform: Platform, needed: Footprint) -> None:
         raise InfeasibleError("fits_in_tier", reason)
 
 
-def _too_large(needed: Footprint, capacity_bytes: float, margin: float) -> InfeasibleError:
+def _too_large(needed: "Footprint", capacity_bytes: float, margin: float) -> InfeasibleError:
     name, size = max(needed.components().items(), key=lambda part: part[1])
     kept = f", {margin:.1%} of it to be left" if margin else ""
     reason = (

@@ -1,6 +1,7 @@
 """The public names of a package: its stub is their only list, each is imported when first used."""
 
 import re
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from os.path import splitext  # pathlib would take a tenth of the start of the command line
@@ -22,6 +23,8 @@ def lazy_names(
     def find(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(homes[name]), name)
+        found = getattr(import_module(homes[name]), name)
+        setattr(sys.modules[package], name, found)  # asked for here no more
+        return found
 
     return sorted(homes), find, lambda: sorted(homes)

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from inspect import isabstract
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from simcore.errors import ConfigError, told
 
@@ -19,7 +20,8 @@ class Registry(Generic[T]):
 
     Args:
         what: Kind of component, for messages.
-        entries: The table.
+        entries: The table: components, or their places, ``package.module:Object``, from which they
+            are imported when they are first asked for.
         check: Refuses a component from outside that breaks a rule of its kind.
         adapt: Makes an entry of the object that ``package.module:Object`` names, or refuses it;
             None: the table takes no such names.
@@ -29,14 +31,14 @@ class Registry(Generic[T]):
     def __init__(
         self,
         what: str,
-        entries: Mapping[str, T],
+        entries: Mapping[str, T | str],
         check: Callable[[T], None] | None = None,
         *,
         adapt: Callable[[object], T] | None = None,
         reserved: str = "",
     ) -> None:
         self.what = what
-        self._entries = dict(entries)
+        self._entries: dict[str, T | str] = dict(entries)
         self._outside: dict[str, T] = {}
         self._check, self._adapt, self._reserved = check, adapt, reserved
 
@@ -58,6 +60,8 @@ class Registry(Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         found = self._entries.get(name)
+        if isinstance(found, str):
+            found = self._entries[name] = cast(T, _object_at(found))
         if found is None:
             found = self._from_outside(name)
         if found is None:
@@ -107,7 +111,7 @@ class Registry(Generic[T]):
 
     def named(self, entry: object) -> str:
         """The name that means *entry*; empty: there is none."""
-        everything = [*self._entries.items(), *self._outside.items()]
+        everything = [*self.items(), *self._outside.items()]
         return next((name for name, known in everything if known == entry), "")
 
     def __iter__(self) -> Iterator[str]:
@@ -117,12 +121,18 @@ class Registry(Generic[T]):
         return len(self._entries)
 
     def items(self) -> Iterator[tuple[str, T]]:
-        return iter(self._entries.items())
+        return ((name, self[name]) for name in list(self._entries))
 
     def unknown(self, name: object, *, at: str = "") -> ConfigError:
         """The error for a *name* that is not in the table: lists the choices."""
         rule = f"{self.what} must be one of {', '.join(self._entries)}"
         return ConfigError(at, rule + did_you_mean(name, self._entries), got=name)
+
+
+def _object_at(place: str) -> object:
+    """The object at *place*, ``package.module:Object`` of this product."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 def instance_of(base: type[Any]) -> Callable[[object], Any]:

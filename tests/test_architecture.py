@@ -1,6 +1,7 @@
 """Modules import only downwards, and the search sees the simulator through its public names."""
 
 import ast
+import importlib
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -22,6 +23,8 @@ def _layers(package: str) -> list[list[str]]:
 
 
 SIMCORE_LAYERS, DSE_LAYERS = _layers("simcore"), _layers("dse")
+PLACE = re.compile(r"(simcore|dse)(\.\w+)+:\w+")
+"""Of a component that a registry imports when it is first asked for."""
 MAX_LINES = 400
 UNIT = ROOT / "tests" / "unit"
 TESTED_ELSEWHERE = {  # packages without unit tests; the file that holds most of their tests
@@ -56,6 +59,8 @@ def _imports(file: Path) -> list[tuple[int, str]]:
             found.append((node.lineno, str(node.module)))
         elif isinstance(node, ast.Import):
             found += [(node.lineno, name.name) for name in node.names]
+        elif isinstance(node, ast.Constant) and PLACE.fullmatch(str(node.value)):
+            found.append((node.lineno, str(node.value).partition(":")[0]))
     return found
 
 
@@ -87,6 +92,16 @@ def test_dse_imports_only_from_lower_layers_and_public_names(file: Path) -> None
             other = rest.split(".")[0]
             fine = other == own or levels[other] < levels[own]
             assert fine, f"{file}:{line}: {own} must not import {module}"
+
+
+def test_places_of_components_name_what_is_there() -> None:
+    sources = [file.read_text() for package in ("simcore", "dse") for file in _files(package)]
+    quoted = {text for source in sources for text in re.findall(r'"([\w.]+:\w+)"', source)}
+    places = sorted(filter(PLACE.fullmatch, quoted))
+    assert len(places) > 50
+    for place in places:
+        module, _, name = place.partition(":")
+        assert hasattr(importlib.import_module(module), name), place
 
 
 @pytest.mark.parametrize("file", _files("simcore/kernels"), ids=lambda f: f.name)

@@ -1,21 +1,18 @@
-"""``dse check``: what a study would search, and the run without any knob.
+"""``dse check``: what a study would search.
 
 By itself in a file, since a check is run often and the other commands import far more.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from dse.evaluate import build_evaluator
 from dse.objectives import OBJECTIVES
-from dse.proof.screening import why_blind
-from dse.report.amounts import show_amount, show_objective
-from dse.results.baseline import baseline_of, baseline_summary
+from dse.proof.designs import why_blind
+from dse.report.amounts import show_amount
 from dse.run.api import check_study
 from dse.study.compile import Study
-from simcore import files_kept
 
 
 def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = False) -> None:
@@ -32,7 +29,6 @@ def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = Fals
     if counts.continuous:
         lines.append(("knobs with a range", f"{counts.continuous} (each counted once)"))
     lines.append(("chance of a raw draw", f"{counts.valid / counts.raw:.3%}"))
-    lines += [("the run by itself", told) for told in _run_by_itself(study)]
     lines += _goals(study)
     search, execution = study.file.search, study.file.execution
     lines.append(("search", f"{search.sampler}, {_trials(study)}, seed {study.file.seed}"))
@@ -44,24 +40,12 @@ def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = Fals
     lines.append(("pruned", f"nothing: {blind}" if blind else "designs that their bounds rule out"))
     lines.append(("evaluator", f"{study.file.evaluator} on {execution.executor}"))
     if timed:
-        from dse.run.estimate import estimate  # a check alone starts in half the time without it
+        from dse.cli.trying import try_out  # a check alone starts without all that simulates
 
-        lines += [("time", str(told)) for told in (estimate(study),) if told is not None]
+        lines += try_out(study)
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         click.echo(f"{name.ljust(width)}  {value}")
-
-
-def _run_by_itself(study: Study) -> Iterator[str]:
-    """Values of the run without any knob, or why it cannot be; nothing where it is no design."""
-    judged = study.judged_at(study.levels[0]) if study.levels else study
-    with files_kept(study.files):
-        baseline = baseline_of(baseline_summary(study, build_evaluator(judged.evaluator_input)))
-    if baseline is None:
-        return
-    values = baseline.evaluation.objectives.items()
-    told = ", ".join(show_objective(name, value) for name, value in values)
-    yield told if baseline.is_feasible else f"infeasible: {baseline.evaluation.reason}"
 
 
 def _trials(study: Study) -> str:

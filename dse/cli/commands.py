@@ -1,6 +1,7 @@
 """Command lines: names, options and help."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -143,13 +144,22 @@ def init(file: Path, force: bool, **answers: Any) -> None:
         init_command(file, force=force, given=answers)
 
 
+_TIME_HELP = "Try it out: what its run reaches by itself, and how long the study will take."
+
+
 @main.command()
 @click.argument("file")
 @click.option("--evaluator", help="In place of the file's.")
-@click.option("--time", "timed", is_flag=True, help="Try it out; tell how long it will take.")
+@click.option("--time", "timed", is_flag=True, help=_TIME_HELP)
 def check(file: str, evaluator: str | None, timed: bool) -> None:
-    """Check FILE; print the size of its space, its objectives and its constraints."""
-    with told_plainly():
+    """Check FILE; print the size of its space, its objectives and its constraints.
+
+    Nothing is simulated but with --time, so that this takes less than a second.
+    """
+    from simcore import no_collection
+
+    # the search for unused objects takes a tenth of the time of so short a command
+    with told_plainly(), nullcontext() if timed else no_collection():
         from dse.cli.checking import check_command
 
         check_command(file, {"evaluator": evaluator}, timed=timed)

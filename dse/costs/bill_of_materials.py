@@ -1,10 +1,14 @@
 """The price and the power of a machine from its parts."""
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 from dse.costs.base import Cost, CostModel
-from dse.costs.bill import Biller
 from dse.costs.memory_tiers import MEMORY_TIERS
-from dse.costs.prices import PriceBook
 from simcore import Platform
+
+if TYPE_CHECKING:  # a check of a study counts no parts
+    from dse.costs.bill import Biller
 
 GROUPS = ("accelerators", "scale_up", "scale_out", "spares", "halls")
 
@@ -22,9 +26,11 @@ class BillOfMaterials(CostModel):
 
     power_model = "bill_of_materials_power"
 
-    def __init__(self, prices: PriceBook) -> None:
-        super().__init__(prices)
-        self._biller = Biller(prices)
+    @cached_property
+    def _biller(self) -> "Biller":
+        from dse.costs.bill import Biller
+
+        return Biller(self.prices)
 
     def cost(self, platform: Platform) -> Cost:
         bill = self._biller.bill(platform)
@@ -45,9 +51,11 @@ class BillOfMaterialsPower(CostModel):
 
     rises = False
 
-    def __init__(self, prices: PriceBook) -> None:
-        super().__init__(prices)
-        self._biller = Biller(prices, priced=False)
+    @cached_property
+    def _biller(self) -> "Biller":
+        from dse.costs.bill import Biller
+
+        return Biller(self.prices, priced=False)
 
     def cost(self, platform: Platform) -> Cost:
         bill, power = self._biller.bill(platform), self.prices.power

@@ -8,6 +8,7 @@ from math import inf, isfinite
 from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
+import simcore
 from dse.evaluate.failure import Failure, OwnCodeError
 from dse.evaluate.levers import Moved
 from dse.evaluate.metrics import Metrics
@@ -15,7 +16,7 @@ from dse.evaluate.priced import PricedMachine
 from dse.evaluate.siblings import Siblings
 from dse.objectives import Goals
 from dse.space import Check, Design, Parameter
-from simcore import Attribution, ConfigError, InfeasibleError, Run, SimcoreError, SimulationError
+from simcore import ConfigError, InfeasibleError, Run, SimcoreError, SimulationError
 
 State = Literal["complete", "infeasible", "failed", "pruned"]
 
@@ -41,8 +42,7 @@ class Evaluation:
     """The outcome of one design.
 
     Attributes:
-        state: ``complete``, ``infeasible`` (an outcome), ``failed`` (an error) or ``pruned``
-            (not evaluated, since a better design is proven to be known).
+        state: As it ended; ``pruned`` is not evaluated, as a better design is proven to be known.
         objectives: Values by name; empty if the design was not evaluated.
         constraints: Violations by name; 0 or less is feasible.
         metrics: Everything else that the evaluator reports, with units in the names.
@@ -132,8 +132,7 @@ class EvaluatorInput:
         run: The run file's content: what the knobs do not set.
         folder: Folder that relative paths in *run* start from, or empty.
         parameters: The knobs.
-        dimensions: For each number of network dimensions, the positions of the run's list that
-            stay.
+        dimensions: Positions of the run's list that stay, by the number of network dimensions.
         goals: Objectives and limits.
         cost: The ``cost`` part of the study, or None.
         scenarios: What changes from one evaluation of a design to the next; empty: there is one.
@@ -142,8 +141,7 @@ class EvaluatorInput:
         calibration: File of a site's own runs, as a path from *folder*; empty: there is none.
         physical: Refuse machines that cannot be built.
         own: Code of the user's that gives further metrics, in this order.
-        files: Texts of files that are named above, by absolute path; the others are read, and kept
-            here.
+        files: Texts of files named above, by absolute path; others are read, and kept here.
     """
 
     name: str
@@ -183,8 +181,7 @@ class Evaluator(ABC):
             These four need ``template = simcore.RunTemplate``.
         prices_itself: It gives costs without the study's ``cost``.
         counts_traffic: It gives ``link_load``, which ``links_within_capacity`` bounds.
-        takes_many: ``accounts`` is faster than ``account`` of each, and does no harm to a worker:
-            where a design may end it, it is evaluated by itself.
+        takes_many: ``accounts`` is faster than ``account`` of each, and never ends a worker.
         gives: Names of its metrics that objectives may name, which end in their units.
         fidelity: Which model gives the numbers, as rows tell it.
         input: What the object was made of.
@@ -262,7 +259,7 @@ class Evaluator(ABC):
         """Trust in the accelerator of *design* where little was measured on it; else empty."""
         return ""
 
-    def attributions(self, design: Design) -> Sequence[Attribution]:
+    def attributions(self, design: Design) -> "Sequence[simcore.Attribution]":
         """Times of *design* by what they went to, the most telling first; empty: not known.
 
         Raises:
@@ -285,6 +282,9 @@ class Evaluator(ABC):
     def priced(self, design: Design, metrics: Mapping[str, float]) -> PricedMachine | None:
         """The machine that costs among *metrics* of *design* are of; None: costs are its own."""
         return None
+
+    def prepare(self) -> None:  # noqa: B027 - there may be nothing to prepare
+        """Get what only evaluations need; a worker asks for it once, before its first design."""
 
     def check(self) -> None:  # noqa: B027 - there may be nothing to see
         """See whether every knob and every value of the study is understood.

@@ -1,11 +1,9 @@
 """The evaluators, and how to build the one that a study names."""
 
+from collections.abc import Callable
+from functools import partial
+
 from dse.evaluate.base import Evaluator, EvaluatorInput
-from dse.evaluate.closed_forms.evaluators import LibraEvaluator, Model0Evaluator
-from dse.evaluate.own.evaluator import EvaluatorWithOwn, OwnEvaluator, as_evaluator
-from dse.evaluate.scenarios import ScenarioEvaluator
-from dse.evaluate.services import ServiceEvaluator
-from dse.evaluate.simulator import SimulatorEvaluator
 from simcore import ConfigError, Registry, RunTemplate, files_kept
 
 DEFAULT_EVALUATOR = "simulator"
@@ -24,17 +22,23 @@ def _check(evaluator: type[Evaluator]) -> None:
             raise ConfigError(evaluator.__name__, rule, got=evaluator.template)
 
 
+def _adapted(found: object) -> type[Evaluator]:
+    from dse.evaluate.own.evaluator import as_evaluator  # needed only for code from outside
+
+    return as_evaluator(found)
+
+
 EVALUATORS: Registry[type[Evaluator]] = Registry(
     "an evaluator",
     {
-        DEFAULT_EVALUATOR: SimulatorEvaluator,
-        "service": ServiceEvaluator,
-        "model0": Model0Evaluator,
-        "libra": LibraEvaluator,
-        OWN: OwnEvaluator,
+        DEFAULT_EVALUATOR: "dse.evaluate.simulator:SimulatorEvaluator",
+        "service": "dse.evaluate.services:ServiceEvaluator",
+        "model0": "dse.evaluate.closed_forms.evaluators:Model0Evaluator",
+        "libra": "dse.evaluate.closed_forms.evaluators:LibraEvaluator",
+        OWN: "dse.evaluate.own.evaluator:OwnEvaluator",
     },
     check=_check,
-    adapt=as_evaluator,
+    adapt=_adapted,
 )
 
 
@@ -48,8 +52,18 @@ def build_evaluator(what: EvaluatorInput) -> Evaluator:
         raise EVALUATORS.unknown(what.name, at="evaluator")
     build = EVALUATORS[what.name]
 
-    def one(what: EvaluatorInput) -> Evaluator:
-        return EvaluatorWithOwn(what, build(what)) if what.own else build(what)
-
     with files_kept(what.files):
-        return ScenarioEvaluator(what, one) if what.scenarios else one(what)
+        if not what.scenarios:
+            return _one(what, build)
+        from dse.evaluate.scenarios import ScenarioEvaluator  # which few studies have
+
+        return ScenarioEvaluator(what, partial(_one, build=build))
+
+
+def _one(what: EvaluatorInput, build: Callable[[EvaluatorInput], Evaluator]) -> Evaluator:
+    """The evaluator of one scenario, with the user's own metrics."""
+    if not what.own:
+        return build(what)
+    from dse.evaluate.own.evaluator import EvaluatorWithOwn  # which few studies have
+
+    return EvaluatorWithOwn(what, build(what))

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import simcore
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.levers import Moved
 from dse.evaluate.siblings import Siblings
 from dse.space import Check, Design
-from simcore import Attribution, ConfigError, InfeasibleError, Run
+from simcore import ConfigError, InfeasibleError, Run
 
 
 class ScenarioEvaluator(Evaluator):
@@ -74,7 +75,7 @@ class ScenarioEvaluator(Evaluator):
         family = "; ".join(dict.fromkeys(one.family for one in found))
         return replace(max(found, key=lambda one: one.log_ratio), family=family)
 
-    def attributions(self, design: Design) -> Sequence[Attribution]:
+    def attributions(self, design: Design) -> "Sequence[simcore.Attribution]":
         """Attributions of every scenario, those of the first one first."""
         return [
             replace(found, what=f"{found.what} in {name}")
@@ -111,6 +112,10 @@ class ScenarioEvaluator(Evaluator):
                     unpriced="; ".join(reasons),
                     assumed="; ".join(assumed),
                 )
+
+    def prepare(self) -> None:
+        for evaluator in self._each.values():
+            evaluator.prepare()
 
     def check(self) -> None:
         for name, evaluator in self._each.items():

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 
+import simcore
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.checks import design_checks
 from dse.evaluate.designs.run_check import KnobChecker, check_kernel_times, errors_named_for_run
@@ -16,15 +17,12 @@ from dse.evaluate.trusted import RunBands, fills, little_known, siblings_of
 from dse.objectives import COST_METRICS, OBJECTIVES
 from dse.space import Check, Design
 from simcore import (
-    Attribution,
     ConfigError,
     InfeasibleError,
     Run,
     Service,
-    ServiceResult,
-    ServiceSimulator,
+    ServiceChecks,
     ServiceTemplate,
-    attribute_service,
     unbuildable,
 )
 
@@ -64,10 +62,18 @@ class ServiceEvaluator(Evaluator):
         super().__init__(what)
         with errors_named_for_run():
             self._services = DesignServices(what)
-        self._simulator = ServiceSimulator()
+        self._service_checks = ServiceChecks()
         self._margin = what.goals.memory_margin
         self._meter = CostMeter.of(what)
         self._bands = RunBands.of(what)
+
+    @cached_property
+    def _simulator(self) -> "simcore.ServiceSimulator":
+        """The simulator, of which a check has no need."""
+        return simcore.ServiceSimulator()
+
+    def prepare(self) -> None:
+        self._simulator.prepare()
 
     def service(self, design: Design) -> Service:
         """The service that *design* means.
@@ -95,7 +101,7 @@ class ServiceEvaluator(Evaluator):
         platform = service.platform.with_share(self.input.bandwidth)
         return service.model_copy(update={"platform": platform})
 
-    def _costs(self, service: Service, result: ServiceResult) -> Mapping[str, float]:
+    def _costs(self, service: Service, result: "simcore.ServiceResult") -> Mapping[str, float]:
         """Costs of the machine, and of an answer's token while it is busy."""
         if self._meter is None:
             return {}
@@ -105,8 +111,8 @@ class ServiceEvaluator(Evaluator):
         service = self.service(design)
         return PricedMachine(service.platform, 1 / metrics["requests_per_s"], service.answer)
 
-    def attributions(self, design: Design) -> Sequence[Attribution]:
-        return attribute_service(self._derated(self.service(design)))
+    def attributions(self, design: Design) -> "Sequence[simcore.Attribution]":
+        return simcore.attribute_service(self._derated(self.service(design)))
 
     def runs(self, design: Design) -> Mapping[str, Run]:
         service = self.service(design)
@@ -127,7 +133,7 @@ class ServiceEvaluator(Evaluator):
     def _fits(self, design: Design) -> bool:
         bounded, margin = self._margin is not None, self._margin or 0.0
         try:
-            self._simulator.check(self.service(design), memory=bounded, margin=margin)
+            self._service_checks.check(self.service(design), memory=bounded, margin=margin)
         except InfeasibleError:
             return False
         return True
@@ -148,7 +154,7 @@ class ServiceEvaluator(Evaluator):
             service.platform.npu.peak(service.precision)
             with suppress(InfeasibleError):  # the knobs may mend that; names they cannot
                 check_kernel_times(service.decode_run)
-                self._simulator.check(service, memory=False)
+                self._service_checks.check(service, memory=False)
 
     def check_example(self, design: Design) -> None:
         service = self.service(design)
@@ -158,7 +164,7 @@ class ServiceEvaluator(Evaluator):
             raise ConfigError("space.require", rule, got=npus)
 
 
-def _metrics(result: ServiceResult) -> dict[str, float]:
+def _metrics(result: "simcore.ServiceResult") -> dict[str, float]:
     """All but the bands and the costs."""
     pools = result.reading, result.answering
     return {

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
+import simcore
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.assign import backends_of
 from dse.evaluate.designs.checks import RunFits
@@ -20,16 +21,11 @@ from dse.space import Check, Design, Parameter, Value
 from simcore import (
     BACKENDS,
     DEFAULT_BACKEND,
-    Attribution,
     InfeasibleError,
-    IterationResult,
-    MemoryFit,
     Platform,
     Run,
     RunTemplate,
     SimulationError,
-    Simulator,
-    attribute_run,
     check_run,
     unbuildable,
 )
@@ -105,8 +101,6 @@ class SimulatorEvaluator(Evaluator):
         self._system = system if isinstance(system, dict) else {}
         with errors_named_for_run():
             self._runs = DesignRuns(what)
-        self._simulator = Simulator()
-        self._simulator.prepare()
         self._margin = what.goals.memory_margin
         self._meter = CostMeter.of(what)
         self._bands = RunBands.of(what)
@@ -115,6 +109,14 @@ class SimulatorEvaluator(Evaluator):
         self._machines: dict[tuple[Value | None, ...], _Machine] = {}
         self._together: TogetherDesigns | None = None
         self.fidelity = what.fidelity or str(what.run.get("backend", DEFAULT_BACKEND))
+
+    @cached_property
+    def _simulator(self) -> "simcore.Simulator":
+        """The simulator, of which a check has no need."""
+        return simcore.Simulator()
+
+    def prepare(self) -> None:
+        self._simulator.prepare()
 
     def run(self, design: Design) -> Run:
         """The run that *design* means.
@@ -131,7 +133,7 @@ class SimulatorEvaluator(Evaluator):
             return run
         return run.model_copy(update={"platform": run.platform.with_share(share)})
 
-    def simulate(self, run: Run) -> IterationResult:
+    def simulate(self, run: Run) -> "simcore.IterationResult":
         """Check structure, and memory if the study says so, then simulate.
 
         Raises:
@@ -207,7 +209,7 @@ class SimulatorEvaluator(Evaluator):
         machine: "_Machine",
         simulated: Mapping[str, float],
         notes: Sequence[str],
-        fit: MemoryFit,
+        fit: "simcore.MemoryFit",
     ) -> Account:
         metrics = self._bands.applied(run, simulated)
         metrics |= fills(fit)
@@ -217,7 +219,7 @@ class SimulatorEvaluator(Evaluator):
             metrics |= self._meter.timed(machine.costs(self._meter), time_s, tokens)
         return Account(metrics, (*notes, *([fit.reason] if fit.is_short else [])))
 
-    def _metrics(self, run: Run, result: IterationResult) -> dict[str, float]:
+    def _metrics(self, run: Run, result: "simcore.IterationResult") -> dict[str, float]:
         """All but the costs."""
         metrics = self._bands.applied(run, result.metrics())
         metrics |= fills(result.memory_fit)
@@ -226,8 +228,8 @@ class SimulatorEvaluator(Evaluator):
         )
         return metrics
 
-    def attributions(self, design: Design) -> Sequence[Attribution]:
-        return (attribute_run(self._derated(self.run(design))),)
+    def attributions(self, design: Design) -> "Sequence[simcore.Attribution]":
+        return (simcore.attribute_run(self._derated(self.run(design))),)
 
     def runs(self, design: Design) -> Mapping[str, Run]:
         return {"": self.run(design)}
@@ -246,7 +248,7 @@ class SimulatorEvaluator(Evaluator):
         return PricedMachine(run.platform, metrics["iteration_time_s"], run.workload.tokens)
 
     def _costs(
-        self, run: Run, result: IterationResult, metrics: Mapping[str, float]
+        self, run: Run, result: "simcore.IterationResult", metrics: Mapping[str, float]
     ) -> Mapping[str, float]:
         if self._meter is None:
             return {}

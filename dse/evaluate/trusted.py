@@ -4,21 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import simcore
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.siblings import Siblings
-from simcore import (
-    Band,
-    MemoryFit,
-    Npu,
-    Run,
-    Service,
-    ServiceResult,
-    Site,
-    accelerator_trust,
-    load_calibration,
-    prediction_band,
-    sibling_error,
-)
+from simcore import Npu, Run
 
 _LONGER = ("iteration_time_s",)
 _RATES = ("tokens_per_s", "mfu", "hfu")
@@ -32,7 +21,7 @@ class RunBands:
         site: Runs of one's own; None: there are none.
     """
 
-    site: Site | None
+    site: "simcore.Site | None"
 
     @classmethod
     def of(cls, what: EvaluatorInput) -> "RunBands":
@@ -43,11 +32,11 @@ class RunBands:
         """
         if not what.calibration:
             return cls(None)
-        return cls(Site(load_calibration(Path(what.folder) / what.calibration)))
+        return cls(simcore.Site(simcore.load_calibration(Path(what.folder) / what.calibration)))
 
-    def band(self, run: Run) -> Band:
+    def band(self, run: Run) -> "simcore.Band":
         """The band of the simulated time of *run*."""
-        return prediction_band(run) if self.site is None else self.site.band(run)
+        return simcore.prediction_band(run) if self.site is None else self.site.band(run)
 
     def applied(self, run: Run, metrics: Mapping[str, float]) -> dict[str, float]:
         """*metrics* with the ends of the band; with a calibration, the time is its middle.
@@ -63,8 +52,8 @@ class RunBands:
         return found
 
     def answered(
-        self, service: Service, simulated: ServiceResult
-    ) -> tuple[ServiceResult, dict[str, float]]:
+        self, service: "simcore.Service", simulated: "simcore.ServiceResult"
+    ) -> "tuple[simcore.ServiceResult, dict[str, float]]":
         """*simulated*, and metrics of its band; with a calibration, a token's time is its middle.
 
         What was simulated is then under ``simulated_time_per_output_token_s``, and requests and
@@ -80,7 +69,7 @@ class RunBands:
         }
 
 
-def fills(*fits: MemoryFit) -> dict[str, float]:
+def fills(*fits: "simcore.MemoryFit") -> dict[str, float]:
     """Metrics of the fullest of some NPUs: parts of its memory, by how much is counted.
 
     The tensors alone; these with context, buffers and workspace; and with fragments too.
@@ -94,12 +83,12 @@ def fills(*fits: MemoryFit) -> dict[str, float]:
 
 def siblings_of(run: Run) -> Siblings:
     """Runs whose predictions err as that of *run*: of its model, on its accelerator."""
-    error = sibling_error(run)
+    error = simcore.sibling_error(run)
     family = f"{run.workload.model.name} on {run.platform.npu.name}"
     return Siblings(family=family, log_ratio=error.log_ratio, reason=str(error))
 
 
 def little_known(npu: Npu) -> str:
     """Accelerator and trust in it, where little or nothing was measured on it; else empty."""
-    trust = accelerator_trust(npu)
+    trust = simcore.accelerator_trust(npu)
     return "" if trust.startswith("measured") else f"{npu.name}: {trust}"

@@ -4,7 +4,7 @@ Designs are rows of the space's blocks, as columns of integers. Times are lower 
 costs are exact.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import simcore
 from dse.evaluate import EVALUATORS
 from dse.evaluate.base import ScenarioInput
 from dse.evaluate.designs.assign import backends_of, moved_path, trimmed_run
@@ -21,13 +22,7 @@ from dse.objectives import OBJECTIVES
 from dse.proof.machines import OF_MACHINE, PER_TIME, machines_of
 from dse.space import Design, file_value, slot_of
 from dse.study.compile import Study
-from simcore import (
-    BACKENDS,
-    ConfigError,
-    DesignBounds,
-    InfeasibleError,
-    RunTemplate,
-)
+from simcore import BACKENDS, ConfigError, InfeasibleError, RunTemplate
 
 Rows = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -64,7 +59,7 @@ class KnownDesigns:
                         for choice in parameters[knob].choices)
             for knob, own in paths.items() for path in own
         }  # fmt: skip
-        self._bounds = DesignBounds(template, choices)
+        self._bounds = simcore.DesignBounds(template, choices)
         self._margin = what.goals.memory_margin
         limits = {limit.name for limit in what.goals.limits}
         self._within_capacity = "links_within_capacity" in limits
@@ -218,11 +213,7 @@ def in_scenario(study: Study, scenario: ScenarioInput) -> Study:
 
 def why_unproven(study: Study) -> str:
     """Obstacle to proving a gap from bounds for *study*; empty: none."""
-    try:
-        check_provable(study)
-    except ConfigError as error:
-        return str(error)
-    return ""
+    return objection(check_provable, study)
 
 
 def check_visits_all(study: Study, is_complete: bool) -> None:
@@ -259,6 +250,22 @@ def check_comparable(study: Study) -> None:
         if sense != "minimise" or set(OBJECTIVES[name].metrics) - PER_TIME - OF_MACHINE:
             rule = "bounds are known for objectives of time and cost that are minimised"
             raise ConfigError(f"objectives.{name}", rule, got=sense)
+
+
+def why_blind(study: Study) -> str:
+    """Obstacle to comparing the designs of *study* with their bounds; empty: none."""
+    if not study.file.search.screening:
+        return "search.screening is false"
+    return objection(check_comparable, study)
+
+
+def objection(check: Callable[[Study], None], study: Study) -> str:
+    """Message of *check* where it refuses *study*; empty: it does not."""
+    try:
+        check(study)
+    except ConfigError as error:
+        return str(error)
+    return ""
 
 
 def plan_knobs(study: Study) -> tuple[str, ...]:

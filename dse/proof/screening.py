@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dse.evaluate import Evaluation, Evaluator
 from dse.evaluate.base import BOUND
 from dse.objectives import Limit
-from dse.proof.designs import check_bounded, check_comparable, plan_knobs
+from dse.proof.designs import check_bounded, objection, plan_knobs, why_blind
 from dse.proof.least import least_metrics
 from dse.proof.machines import OF_MACHINE, PER_TIME
 from dse.rank.pareto import Front, no_worse, non_dominated
@@ -20,7 +20,7 @@ from dse.samplers.design.screen import Answers
 from dse.space import Design, Value
 from dse.study.compile import Study
 from dse.study.trials import Trial
-from simcore import ConfigError, InfeasibleError
+from simcore import InfeasibleError
 
 Floats = NDArray[np.float64]
 
@@ -93,7 +93,7 @@ class StudyScreen(NoScreen):
         self._named = named
         self._study, self._evaluator = study, evaluator
         self._compares = not why_blind(study)
-        self._is_bounded = study.file.search.screening and not _objection(check_bounded, study)
+        self._is_bounded = study.file.search.screening and not objection(check_bounded, study)
         limits = tuple(limit for limit in study.goals.limits if _is_decided(limit))
         self._decided = replace(study.goals, limits=limits)
         self.genomes = GenomeSpace(study.space)
@@ -291,13 +291,6 @@ class _Least:
         return np.array([known[key] for key in keys])
 
 
-def why_blind(study: Study) -> str:
-    """Obstacle to comparing the designs of *study* with their bounds; empty: none."""
-    if not study.file.search.screening:
-        return "search.screening is false"
-    return _objection(check_comparable, study)
-
-
 def _infeasible(excess: Mapping[str, float], reason: str) -> Evaluation:
     return Evaluation(state="infeasible", constraints=excess, fidelity=BOUND, reason=reason)
 
@@ -306,11 +299,3 @@ def _is_decided(limit: Limit) -> bool:
     """True if a least time and the exact price of a machine may show that the limit is exceeded."""
     metrics = set(limit.metric.metrics)
     return metrics <= OF_MACHINE or (limit.sense == "at_most" and metrics <= OF_MACHINE | PER_TIME)
-
-
-def _objection(check: Callable[[Study], None], study: Study) -> str:
-    try:
-        check(study)
-    except ConfigError as error:
-        return str(error)
-    return ""

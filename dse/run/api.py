@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import BOUND
 from dse.proof.designs import check_bounded
-from dse.results.result import StudyResult
-from dse.run.runner import Runner
-from dse.run.watcher import Watcher
 from dse.study.compile import Study, load_study_file
 from simcore import ConfigError, files_kept
+
+if TYPE_CHECKING:  # a check runs nothing
+    from dse.results.result import StudyResult
+    from dse.run.runner import Runner
+    from dse.run.watcher import Watcher
 
 MAX_ENUMERATED = 200_000
 """Most designs that ``enumerate_study`` takes on."""
@@ -47,10 +49,10 @@ def run_study(  # noqa: PLR0913 - all but the first by name, with defaults
     resume: bool = False,
     retry_failed: bool = False,
     accept_changes: bool = False,
-    watcher: Watcher | None = None,
+    watcher: "Watcher | None" = None,
     timeout_s: float | None = None,
     **overrides: Any,
-) -> StudyResult:
+) -> "StudyResult":
     """Search the space of a study.
 
     Args:
@@ -71,7 +73,7 @@ def run_study(  # noqa: PLR0913 - all but the first by name, with defaults
         StoreError: Results cannot be written any more.
     """
     study = check_study(name, _places(overrides))
-    runner = Runner(
+    runner = _runner(
         study,
         out=out,
         resume=resume,
@@ -90,9 +92,9 @@ def enumerate_study(
     resume: bool = False,
     retry_failed: bool = False,
     accept_changes: bool = False,
-    watcher: Watcher | None = None,
+    watcher: "Watcher | None" = None,
     **overrides: Any,
-) -> StudyResult:
+) -> "StudyResult":
     """Evaluate every design of a study's space; arguments as of ``run_study``.
 
     Raises:
@@ -106,7 +108,7 @@ def enumerate_study(
     if counts.searched > MAX_ENUMERATED:
         rule = f"at most {MAX_ENUMERATED:,} designs can be enumerated"
         raise ConfigError("space", rule, got=counts.searched)
-    runner = Runner(
+    runner = _runner(
         study,
         out=out,
         resume=resume,
@@ -116,6 +118,12 @@ def enumerate_study(
     )
     with files_kept(study.files):
         return runner.enumerate()
+
+
+def _runner(study: Study, **how: Any) -> "Runner":
+    from dse.run.runner import Runner
+
+    return Runner(study, **how)
 
 
 _OVERRIDES = {

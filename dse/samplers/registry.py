@@ -3,13 +3,9 @@
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dse.samplers.base import Look, Proposer, ProposerInput
-from dse.samplers.design import LOCAL
-from dse.samplers.design_proposer import DesignProposer
-from dse.samplers.exhaustive import ExhaustiveProposer, fits
 from dse.samplers.hub import hub_module, is_of_hub
 from simcore import ConfigError, Registry
 
@@ -147,7 +143,23 @@ def _screened(what: ProposerInput, look: Look, sampler: "BaseSampler") -> Propos
 
 def _design(what: ProposerInput) -> Proposer[Any]:
     """The search, or every design where the trials suffice for that."""
+    from dse.samplers.design_proposer import DesignProposer
+    from dse.samplers.exhaustive import ExhaustiveProposer, fits
+
     return ExhaustiveProposer(what) if fits(what) else DesignProposer(what)
+
+
+def _exhaustive(what: ProposerInput) -> Proposer[Any]:
+    from dse.samplers.exhaustive import ExhaustiveProposer
+
+    return ExhaustiveProposer(what)
+
+
+def _local(what: ProposerInput) -> Proposer[Any]:
+    from dse.samplers.design import LOCAL
+    from dse.samplers.design_proposer import DesignProposer
+
+    return DesignProposer(what, settings=LOCAL)
 
 
 def _portfolio(what: ProposerInput) -> Proposer[Any]:
@@ -192,8 +204,8 @@ SAMPLERS: Registry[SamplerEntry] = Registry(
     "a sampler",
     {
         "design": SamplerEntry(build=_design, is_ours=True),
-        "exhaustive": SamplerEntry(build=ExhaustiveProposer, is_ours=True),
-        "local": SamplerEntry(build=partial(DesignProposer, settings=LOCAL), is_ours=True),
+        "exhaustive": SamplerEntry(build=_exhaustive, is_ours=True),
+        "local": SamplerEntry(build=_local, is_ours=True),
         "portfolio": SamplerEntry(build=_portfolio, is_ours=True),
         **{name: kind.entry() for name, kind in _KINDS.items()},
     },

@@ -90,8 +90,9 @@ def generate(run_file: Path, settings: tuple[str, ...], count: int | None, out: 
     Of a service it is a batch of prompts and the step of answering that follows. With the traces go
     ASTRA-sim's network, system, memory and communicator group files.
     """
-    from simcore.engines.collectives.members import engine_dimensions, engine_options
+    from simcore.engines.collectives.members import engine_options
     from simcore.formats.astra.export import write_configuration
+    from simcore.network.dimensions import engine_dimensions
     from simcore.serving import is_service
 
     values = dict(setting(text) for text in settings)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from simcore.engines.choose import MAX_NODES
 from simcore.engines.classes.run import Execution, Ran
 from simcore.engines.collectives.ends import is_shared
-from simcore.engines.collectives.members import engine_dimensions, engine_options
+from simcore.engines.collectives.members import engine_options
 from simcore.engines.collectives.phases import runnable
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.events.fold.run import TooManyNodesError, run_folded
@@ -35,6 +35,7 @@ from simcore.errors import ConfigError, SimulationError
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.network import DEFAULT_BACKEND
+from simcore.network.dimensions import engine_dimensions
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload.graph import Axis, StageGraph, TrainingGraph, ports_of
 

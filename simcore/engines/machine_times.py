@@ -9,7 +9,6 @@ import numpy as np
 from simcore.compute import ComputeModel
 from simcore.engines.collectives.alike import unlike_groups
 from simcore.engines.collectives.ends import MemberEnds, SharedEnds, is_shared
-from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.collectives.timer import CollectiveTimer
@@ -25,6 +24,7 @@ from simcore.machine.system import System
 from simcore.memo import Memo
 from simcore.network import BACKENDS, ExternalNetwork, Flit, NetworkDimension, Packet
 from simcore.network.base import LinkRule
+from simcore.network.dimensions import engine_dimensions
 from simcore.network.queued import Queued
 from simcore.network.settings import NetworkSettings
 from simcore.terms import CollectiveKind

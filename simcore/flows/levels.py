@@ -1,10 +1,8 @@
 """Levels of a network as dimensions: what each NPU gets when all send along one of them."""
 
-from dataclasses import dataclass
-from functools import lru_cache
-
 import numpy as np
 
+from simcore.flows.kept import Level
 from simcore.flows.simulate import simulate_at_once
 from simcore.graphs.graph import Floats
 from simcore.graphs.network_table import NetworkFile
@@ -15,33 +13,6 @@ from simcore.topologies import TOPOLOGIES
 _SIZE_BYTES = 1e9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
-    """One level of a network, as the dimension that it is like.
-
-    Attributes:
-        topology: A name of ``TOPOLOGIES``.
-        npus: NPUs of it.
-        bandwidth_bytes_per_s: Of all links of one NPU in that dimension together.
-        latency_s: Of one of its links.
-        shares_ports: It is reached over the ports of NPUs that an inner level uses.
-        cables: Kinds of the cables on the ways along it.
-    """
-
-    topology: str
-    npus: int
-    bandwidth_bytes_per_s: float
-    latency_s: float
-    shares_ports: bool
-    cables: frozenset[str]
-
-    @property
-    def link_bytes_per_s(self) -> float:
-        """Bandwidth of one of its links."""
-        return self.bandwidth_bytes_per_s / TOPOLOGIES[self.topology].links_per_npu(self.npus)
-
-
-@lru_cache(maxsize=64)
 def levels_of(network: NetworkFile) -> tuple[Level, ...]:
     """Levels of *network*, innermost first.
 

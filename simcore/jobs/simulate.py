@@ -9,7 +9,6 @@ from simcore.checks import RunChecks
 from simcore.compute import COMPUTE_MODELS
 from simcore.engines.choose import MAX_NODES
 from simcore.engines.collectives.ends import is_shared
-from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.each_npu import expand
 from simcore.engines.events.input import EngineInput
 from simcore.engines.events.several import ProgramRun, SharedRun, bytes_by_pair
@@ -24,6 +23,7 @@ from simcore.jobs.file import KEY, JobRun, Jobs
 from simcore.jobs.result import JobResult, JobsResult, SharedLink
 from simcore.memo import Memo
 from simcore.network import BACKENDS, DEFAULT_BACKEND, ExternalNetwork
+from simcore.network.dimensions import engine_dimensions
 from simcore.network.settings import NetworkSettings
 from simcore.workload import build_graph
 

@@ -72,10 +72,10 @@ def network_dimensions(network: NetworkFile, at: str) -> list[Dimension]:
     Raises:
         ConfigError: The network breaks a rule, or two of its NPUs have no way.
     """
-    from simcore.flows.levels import levels_of  # needs a compiler, which few runs do
+    from simcore.flows.kept import kept_levels  # which few runs need
 
     try:
-        levels = levels_of(network)
+        levels = kept_levels(network)
     except ConfigError as error:
         raise error.under(at) from None
     return [

@@ -53,11 +53,11 @@ def _is_closed(inner: Sequence[Dimension]) -> bool:
     last = inner[-1]
     if last.network is None:
         return True
-    from simcore.flows.levels import levels_of  # needs a compiler, which few runs do
+    from simcore.flows.kept import kept_levels  # which few runs need
 
     own = inner[len(inner) - 1 - last.level :]
     closed = last.network.parts().closed_kinds(prod(one.npus for one in own))
-    return all(level.cables <= closed for level in levels_of(last.network)[: len(own)])
+    return all(level.cables <= closed for level in kept_levels(last.network)[: len(own)])
 
 
 def unbuildable(platform: Platform) -> InfeasibleError | None:

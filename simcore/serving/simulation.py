@@ -3,23 +3,20 @@
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from simcore.checks import RunChecks
 from simcore.config import Run
 from simcore.engines.attribution import Attribution, Cause, Reason
 from simcore.engines.classes.run import NodeTimes
 from simcore.engines.decoding import pace_s
-from simcore.errors import InfeasibleError
 from simcore.memo import Memo
 from simcore.result import IterationResult
+from simcore.serving.checks import ServiceChecks
 from simcore.serving.result import ServiceResult
+from simcore.serving.routes import CacheRoutes
 from simcore.serving.service import Service
-from simcore.serving.transfer import CacheRoutes, made_ns, transfer
+from simcore.serving.transfer import made_ns, transfer
 from simcore.simulation import Simulator, attribute_run, runner_of
 
 _GHZ = 1e9
-
-MAX_PIECES = 10_000_000
-"""Messages between the pools, each of one prompt, layer and pair of NPUs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,29 +43,11 @@ class ServiceSimulator:
 
     def __init__(self) -> None:
         self._memo = Memo()
-        self._checks, self._simulator = RunChecks(self._memo), Simulator(self._memo)
+        self._checks, self._simulator = ServiceChecks(self._memo), Simulator(self._memo)
 
-    def check(self, service: Service, *, memory: bool = True, margin: float = 0.0) -> None:
-        """See ``check_service``."""
-        npus = service.prefill.plan.npus + service.decode.plan.npus
-        if npus != service.platform.npus:
-            reason = f"both plans use {npus} NPUs, and the platform has {service.platform.npus}"
-            raise InfeasibleError("pools_fill_machine", reason)
-        for pool, run in (("prefill", service.prefill_run), ("decode", service.decode_run)):
-            try:
-                self._checks.check(run, memory=memory, margin=margin)
-            except InfeasibleError as error:
-                raise InfeasibleError(error.rule, f"{pool}: {error.reason}") from None
-        _check_tiers(service)
-        if service.prefill.plan.cp > 1:
-            reason = "prefill: a pool of a service takes cp 1 only"
-            raise InfeasibleError("sequence_is_whole", reason)
-        pieces = CacheRoutes.of(service).count
-        if pieces > MAX_PIECES:
-            reason = (
-                f"the cache travels in {pieces} pieces, and at most {MAX_PIECES} can be simulated"
-            )
-            raise InfeasibleError("size_in_range", reason)
+    def prepare(self) -> None:
+        """Get memory for the runs beforehand, so that the first one is no slower for it."""
+        self._simulator.prepare()
 
     def simulate(
         self, service: Service, *, memory: bool = False, margin: float = 0.0
@@ -80,7 +59,7 @@ class ServiceSimulator:
             memory: Refuse a service whose pools need more memory than there is.
             margin: Part of the memory that its pools have to leave.
         """
-        self.check(service, memory=memory, margin=margin)
+        self._checks.check(service, memory=memory, margin=margin)
         read, answering = self._read(service.prefill_run), self._answer(service.decode_run)
         routes = CacheRoutes.of(service)
         sent = transfer(routes, read.made_ns, service.platform)
@@ -117,16 +96,6 @@ class ServiceSimulator:
     def _answer(self, run: Run) -> IterationResult:
         key = run.model_dump_json()
         return self._memo.of("pools that answer", key, lambda: self._simulator.simulate(run))
-
-
-def check_service(service: Service, *, memory: bool = True) -> None:
-    """Check both pools before any simulation.
-
-    Raises:
-        ConfigError: A compute model that is none, or no peak for the precision.
-        InfeasibleError: The first rule that is broken, with its name.
-    """
-    ServiceSimulator().check(service, memory=memory)
 
 
 def simulate_service(service: Service) -> ServiceResult:
@@ -174,19 +143,3 @@ def _nodes(nodes: NodeTimes | None) -> NodeTimes:
     if nodes is None:
         raise AssertionError("every node was executed")
     return nodes
-
-
-def _check_tiers(service: Service) -> None:
-    """Check that no port of a tier of memory serves NPUs of both pools, which meet nowhere here.
-
-    Raises:
-        InfeasibleError: One does.
-    """
-    pools = service.prefill.plan, service.decode.plan
-    for name in pools[0].offload.tiers:
-        if name not in pools[1].offload.tiers:
-            continue
-        sharers = service.platform.tier(name).sharers(service.platform.npus)
-        if pools[0].npus % sharers:
-            reason = f"both pools use tier {name}, of which one port serves NPUs of both"
-            raise InfeasibleError("pools_share_no_port", reason)

@@ -22,8 +22,9 @@ from simcore.formats.chakra.generate import (
 )
 from simcore.formats.chakra.messages import Node, attribute
 from simcore.formats.chakra.wire import framed
+from simcore.serving.routes import CachePiece, CacheRoutes, seats
 from simcore.serving.service import Service
-from simcore.serving.transfer import CachePiece, CacheRoutes, attention_nodes, seats
+from simcore.serving.transfer import attention_nodes
 from simcore.terms import NodeKind
 from simcore.workload import build_graph
 from simcore.workload.graph import TrainingGraph

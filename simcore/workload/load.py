@@ -10,7 +10,6 @@ from simcore.files.resources import find_config
 from simcore.files.yaml_file import read_table
 from simcore.schema import Schema
 from simcore.workload.base import Workload
-from simcore.workload.hub.table import hub_table
 from simcore.workload.kinds import DEFAULT_NET, NETS, read_workload
 from simcore.workload.kinds.transformer.model import Model
 from simcore.workload.plan import ParallelPlan
@@ -39,7 +38,7 @@ def load_net(data: object, *, at: str = "model", beside: Path | None = None) -> 
         ConfigError: No such file, or a rule of the net is broken.
     """
     if (path := _config_path(data, at=at, beside=beside)) is not None:
-        return _read_net(hub_table(path), at=at)
+        return _read_net(_hub_table(path), at=at)
     if isinstance(data, str):
         return _net_file(find_config("models", data, at=at, beside=beside))
     return data if isinstance(data, Schema) else _read_net(data, at=at)
@@ -54,7 +53,7 @@ def net_table(data: object, *, at: str = "model", beside: Path | None = None) ->
         ConfigError: No such file, or a rule of the net is broken.
     """
     if (path := _config_path(data, at=at, beside=beside)) is not None:
-        return hub_table(path)
+        return _hub_table(path)
     if not isinstance(data, str):
         return data
     path = find_config("models", data, at=at, beside=beside)
@@ -101,6 +100,12 @@ def _config_path(data: object, *, at: str, beside: Path | None) -> Path | None:
     if is_kept(path) or is_there(path):
         return path
     raise ConfigError(at, f"must name an existing file, and {path} does not exist", got=named)
+
+
+def _hub_table(path: Path) -> dict[str, Any]:
+    from simcore.workload.hub.table import hub_table  # most runs name no config.json
+
+    return hub_table(path)
 
 
 def _read_net(data: object, *, at: str) -> Schema:

@@ -41,7 +41,8 @@ from block_formulas import (
 from simcore.terms import CollectiveKind
 from simcore.workload import Axis, Model, ParallelPlan, PassPhase, TrainingWorkload
 from simcore.workload.graph import CollectiveOp, Operator
-from simcore.workload.kinds.transformer.blocks import BLOCKS, ResidualBlock
+from simcore.workload.kinds.transformer.blocks import BLOCKS
+from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
 from simcore.workload.program.work import Catalog, Means, PassWriter
 
 PLANS: list[dict[str, Any]] = [

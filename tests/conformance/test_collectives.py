@@ -25,7 +25,7 @@ from simcore.collectives import (
     algorithm_named,
     check_algorithm,
 )
-from simcore.engines.collectives.members import engine_dimensions, engine_options
+from simcore.engines.collectives.members import engine_options
 from simcore.engines.collectives.phases import BARRIER_BYTES
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.timer import CollectiveTimer
@@ -36,6 +36,7 @@ from simcore.kernels.collectives import records
 from simcore.machine import Dimension
 from simcore.machine.system import System
 from simcore.network import BACKENDS
+from simcore.network.dimensions import engine_dimensions
 from simcore.terms import EVERYWHERE, CollectiveKind
 from simcore.topologies import TOPOLOGIES
 

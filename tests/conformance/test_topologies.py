@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from outside_topologies import OUTSIDE_TOPOLOGIES, TABLED
 
 from simcore import ConfigError
-from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.rows import machine_of
 from simcore.engines.collectives.timer import CollectiveTimer
@@ -22,6 +21,7 @@ from simcore.kernels.collectives import hops as kernels
 from simcore.machine import Dimension, load_platform
 from simcore.machine.system import System
 from simcore.network import BACKENDS
+from simcore.network.dimensions import engine_dimensions
 from simcore.terms import CollectiveKind
 from simcore.topologies import (
     TOPOLOGIES,

@@ -15,7 +15,7 @@ from simcore.config import Run, RunTemplate
 from simcore.engines import each_npu
 from simcore.engines.choose import IN_STEP_ERROR
 from simcore.engines.collectives.ends import is_shared
-from simcore.engines.collectives.members import engine_dimensions, engine_options
+from simcore.engines.collectives.members import engine_options
 from simcore.engines.each_npu import NodeTimes, expand
 from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.input import EngineInput
@@ -28,6 +28,7 @@ from simcore.formats.astra.export import write_configuration
 from simcore.formats.chakra.generate import communicator_groups, write_iteration
 from simcore.machine import Npu, Platform
 from simcore.machine.system import System
+from simcore.network.dimensions import engine_dimensions
 from simcore.simulation import Simulator, simulate_run
 from simcore.terms import Precision
 from simcore.workload import Axis, ParallelPlan, TrainingWorkload, build_graph

@@ -10,7 +10,6 @@ from simcore.collectives import Offset, algorithm_named
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import RunTemplate
 from simcore.engines.choose import Choice, Engine
-from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.collectives.phases import Phase
 from simcore.engines.in_step.loads import LoadedLinks
 from simcore.engines.in_step.meeting import Use, keep_apart
@@ -20,6 +19,7 @@ from simcore.graphs.families import FAMILIES
 from simcore.machine import Dimension, Platform, load_npu
 from simcore.machine.system import System
 from simcore.network.base import LinkRule
+from simcore.network.dimensions import engine_dimensions
 from simcore.simulation import Simulator
 from simcore.terms import CollectiveKind
 from simcore.workload import ParallelPlan, TrainingWorkload, Workload, build_graph

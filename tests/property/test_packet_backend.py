@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from simcore import ConfigError
 from simcore.config import load_run
-from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.events.input import SystemOptions
 from simcore.engines.events.run import run_unfolded
 from simcore.graphs.network_table import NetworkFile
 from simcore.graphs.stack import StackedGraph
 from simcore.machine.graph_dimensions import network_dimensions
 from simcore.network import NetworkDimension, Packet
+from simcore.network.dimensions import engine_dimensions
 from simcore.network.lines import lines_of
 from simcore.packets.controls import CONTROLS
 from simcore.packets.fabric import ControlName, PacketNetwork

@@ -12,11 +12,11 @@ from click.testing import CliRunner
 from simcore.cli.app import cli
 from simcore.config import RunTemplate, load_run
 from simcore.engines.choose import Engine
-from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.placed.links import PlacedLinks
 from simcore.engines.placed.on_machine import placed_on, traffic_of
 from simcore.errors import ConfigError
 from simcore.memo import Memo
+from simcore.network.dimensions import engine_dimensions
 from simcore.placement.choice import PlacementChoice
 from simcore.simulation import Simulator, run_with_iteration
 

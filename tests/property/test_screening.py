@@ -9,7 +9,8 @@ from small_study import STUDY, exact_front, searched
 from dse import StudyResult
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
-from dse.proof.screening import StudyScreen, why_blind
+from dse.proof.designs import why_blind
+from dse.proof.screening import StudyScreen
 from dse.study.compile import compile_study
 from dse.study.trials import Trial
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+import simcore
 from dse.evaluate.designs.assign import Assignment
 from dse.evaluate.designs.runs import DesignRuns
 from dse.space import Design, Parameter
-from simcore import ManySimulator, RunTemplate, Simulations, Simulator
+from simcore import RunTemplate
 
 _MOST_LISTS = 1 << 12
 """Lists that the knobs of one path may mean; where there are more, designs are simulated alone."""
@@ -21,7 +22,7 @@ _MOST_LISTS = 1 << 12
 class Joined:
     """One of many designs that were simulated together: *row* of *found*."""
 
-    found: Simulations
+    found: "simcore.Simulations"
     row: int
 
 
@@ -32,7 +33,7 @@ class TogetherDesigns:
         self,
         runs: DesignRuns,
         parameters: Mapping[str, Parameter],
-        simulator: Simulator,
+        simulator: "simcore.Simulator",
         margin: float | None,
         share: float = 1.0,
     ) -> None:
@@ -51,7 +52,7 @@ class TogetherDesigns:
             choices = _choices(assignment, parameters)
             if choices is None or not isinstance(template, RunTemplate):
                 continue
-            many = ManySimulator(
+            many = simcore.ManySimulator(
                 template,
                 choices,
                 memory=margin is not None,
@@ -86,11 +87,11 @@ class TogetherDesigns:
 class _Table:
     """One template, and by path the place of each value among its choices."""
 
-    many: ManySimulator
+    many: "simcore.ManySimulator"
     places: Mapping[str, Mapping[object, int]]
 
     @classmethod
-    def of(cls, many: ManySimulator, choices: Mapping[str, Sequence[Any]]) -> "_Table":
+    def of(cls, many: "simcore.ManySimulator", choices: Mapping[str, Sequence[Any]]) -> "_Table":
         places = {
             path: {_key(value): at for at, value in enumerate(values)}
             for path, values in choices.items()

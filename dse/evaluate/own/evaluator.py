@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from types import FunctionType
 
+import simcore
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput, OwnMetrics
 from dse.evaluate.levers import Moved
 from dse.evaluate.own.steps import Step, steps_of
 from dse.evaluate.priced import PricedMachine
 from dse.evaluate.siblings import Siblings
 from dse.space import Check, Design
-from simcore import Attribution, class_of
+from simcore import class_of
 
 
 class EvaluatorWithOwn(Evaluator):
@@ -39,7 +40,7 @@ class EvaluatorWithOwn(Evaluator):
     def accelerator(self, design: Design) -> str:
         return self._inner.accelerator(design)
 
-    def attributions(self, design: Design) -> Sequence[Attribution]:
+    def attributions(self, design: Design) -> "Sequence[simcore.Attribution]":
         return self._inner.attributions(design)
 
     def moved(self, design: Design) -> Iterator[Moved]:
@@ -48,6 +49,9 @@ class EvaluatorWithOwn(Evaluator):
 
     def priced(self, design: Design, metrics: Mapping[str, float]) -> PricedMachine | None:
         return self._inner.priced(design, metrics)
+
+    def prepare(self) -> None:
+        self._inner.prepare()
 
     def check(self) -> None:
         self._inner.check()

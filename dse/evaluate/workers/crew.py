@@ -10,6 +10,9 @@ from typing import Any
 from dse.evaluate.failure import Failure
 from simcore import SimulationError
 
+EXECUTORS = ("ray", "local", "serial")
+"""Places where crews work: Ray actors, processes of this machine, or this process."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Death:

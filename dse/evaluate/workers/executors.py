@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from dse.evaluate.base import EvaluatorInput
-from dse.evaluate.workers.crew import Crew, Message
+from dse.evaluate.workers.crew import EXECUTORS, Crew, Message
 from dse.evaluate.workers.local_pool import LocalCrew
 from dse.evaluate.workers.ray_pool import RayCrew
 from dse.evaluate.workers.worker import Limits, WorkerInput, serving
 from simcore import ConfigError
-
-EXECUTORS = ("ray", "local", "serial")
-"""Ray actors, processes of this machine, or this process."""
 
 
 def start_crew(

@@ -159,6 +159,7 @@ class Worker:
         """
         if self._evaluator is None:
             self._evaluator = build_evaluator(self._input)
+            self._evaluator.prepare()
             limit_memory(self._limits.memory_bytes)
 
     @property

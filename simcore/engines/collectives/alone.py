@@ -6,7 +6,7 @@ from functools import reduce
 from math import prod
 
 from simcore.collectives import algorithm_named
-from simcore.engines.collectives.members import Subsystem, engine_dimensions
+from simcore.engines.collectives.members import Subsystem
 from simcore.engines.collectives.placement import Placement, place_group
 from simcore.engines.collectives.scheduled import check_schedules
 from simcore.errors import ConfigError
@@ -14,6 +14,7 @@ from simcore.machine import Dimension, Platform
 from simcore.machine.admitted import admitted_algorithms
 from simcore.machine.system import System
 from simcore.network import BACKENDS, DEFAULT_BACKEND
+from simcore.network.dimensions import engine_dimensions
 from simcore.terms import CollectiveKind
 
 

@@ -31,26 +31,10 @@ from simcore.kernels.collectives.records import LIST_DELAY_NS, PEERS_TREE
 from simcore.kernels.collectives.records import Program as PhaseProgram
 from simcore.machine.dimension import Dimension
 from simcore.machine.system import System
-from simcore.network import NetworkDimension
+from simcore.network.dimensions import engine_dimensions
 from simcore.terms import CollectiveKind, NodeKind
 
 _GROUP = 1
-
-
-def engine_dimensions(dimensions: Sequence[Dimension]) -> tuple[NetworkDimension, ...]:
-    """The network as the engine takes it: link bandwidths in B/ns."""
-    return tuple(
-        NetworkDimension(
-            topology=dimension.topology,
-            npus=dimension.npus,
-            bytes_per_ns=dimension.link_bandwidth_bytes_per_s / 1e9,
-            latency_ns=dimension.latency_s * 1e9,
-            network=dimension.network,
-            level=dimension.level,
-            in_network=dimension.in_network,
-        )
-        for dimension in dimensions
-    )
 
 
 def engine_options(

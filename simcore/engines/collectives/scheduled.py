@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from simcore.collectives import SYNTHESISED
-from simcore.engines.collectives.phases import Phase
 from simcore.errors import ConfigError
 from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind
 
 if TYPE_CHECKING:  # the engine loads this file, which a run of traces waits for
+    from simcore.engines.collectives.phases import Phase
     from simcore.graphs.network_table import NetworkFile
     from simcore.machine import Dimension
     from simcore.machine.system import System
@@ -89,7 +89,7 @@ Levels: TypeAlias = "Sequence[Dimension] | Sequence[NetworkDimension]"
 
 
 def scheduled_phase(
-    phase: Phase, levels: Levels, size_bytes: int, stride: int, listed: tuple[int, ...] = ()
+    phase: "Phase", levels: Levels, size_bytes: int, stride: int, listed: tuple[int, ...] = ()
 ) -> tuple[ScheduledPhase, int]:
     """The scheduled form of a phase, and the NPUs of its network.
 
@@ -151,7 +151,7 @@ def _no_network(key: str, own: "Dimension | NetworkDimension", place: int) -> Co
     )
 
 
-def sentence(phase: Phase, levels: Sequence["Dimension"], size_bytes: int) -> str:
+def sentence(phase: "Phase", levels: Sequence["Dimension"], size_bytes: int) -> str:
     """Time of a scheduled phase against its proven bound; *phase* as for ``taken_ns``."""
     found, npus = _of_level(phase, levels, size_bytes)
     work, takes_ns = found.carriage(found.listed[0] if found.listed else 0), found.takes_ns(npus)
@@ -165,14 +165,14 @@ def sentence(phase: Phase, levels: Sequence["Dimension"], size_bytes: int) -> st
     return told
 
 
-def taken_ns(phase: Phase, levels: Sequence["Dimension"], size_bytes: int) -> int:
+def taken_ns(phase: "Phase", levels: Sequence["Dimension"], size_bytes: int) -> int:
     """Time of a scheduled phase; *phase* has the stride of its dimension's coordinate."""
     found, npus = _of_level(phase, levels, size_bytes)
     return found.takes_ns(npus)
 
 
 def _of_level(
-    phase: Phase, levels: Sequence["Dimension"], size_bytes: int
+    phase: "Phase", levels: Sequence["Dimension"], size_bytes: int
 ) -> tuple[ScheduledPhase, int]:
     stride = phase.stride
     for level in levels[: phase.dimension]:

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcore.engines.collectives.members import engine_dimensions, engine_options
+from simcore.engines.collectives.members import engine_options
 from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.input import EngineInput, Ints
 from simcore.engines.events.programs import Program
 from simcore.engines.in_step.loads import LoadedLinks
 from simcore.machine import Dimension
 from simcore.machine.system import System
+from simcore.network.dimensions import engine_dimensions
 from simcore.terms import NodeKind
 
 Spans = list[tuple[int, int]]

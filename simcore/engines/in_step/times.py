@@ -15,7 +15,6 @@ import numpy as np
 
 from simcore.collectives import SYNTHESISED
 from simcore.engines.collectives.ends import is_shared
-from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.events.input import Ints
@@ -34,6 +33,7 @@ from simcore.machine.system import System
 from simcore.memo import Memo
 from simcore.network import BACKENDS
 from simcore.network.base import LinkRule
+from simcore.network.dimensions import engine_dimensions
 from simcore.terms import CollectiveKind
 from simcore.workload import ParallelPlan
 from simcore.workload.graph import Axis, CollectiveOp

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simcore.compute.roofline import SHORT
-from simcore.engines.events.input import Ints
 from simcore.engines.limits.counted_time import (
     MAX_S,
     delay_field,
@@ -20,6 +22,8 @@ from simcore.machine import Dimension, Npu, Platform
 from simcore.machine.system import System
 from simcore.workload import ParallelPlan, Workload, microbatches
 from simcore.workload.graph import Axis, CollectiveOp, GroupLayout
+
+Ints = NDArray[np.int64]
 
 MAX_COUNT = 2**62
 """Bytes of one buffer and FLOP of one kernel, with room for one addition."""

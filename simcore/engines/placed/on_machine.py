@@ -3,7 +3,6 @@
 import numpy as np
 
 from simcore.collectives import SYNTHESISED
-from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.placed.links import PlacedLinks
 from simcore.engines.placed.place import Placed, place_ranks
 from simcore.engines.placed.traffic import AxisTraffic, ProgramTraffic
@@ -13,6 +12,7 @@ from simcore.errors import ConfigError
 from simcore.machine import Platform
 from simcore.machine.system import ALGORITHM_KEYS, System
 from simcore.memo import Memo
+from simcore.network.dimensions import engine_dimensions
 from simcore.placement.choice import PlacementChoice
 from simcore.terms import CollectiveKind
 from simcore.workload import ParallelPlan, Workload

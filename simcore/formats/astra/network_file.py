@@ -62,13 +62,13 @@ def read_network(path: Path, notes: list[str]) -> tuple[NetworkDimension, ...]:
 
 def _network(path: Path, data: dict[str, object]) -> tuple[NetworkDimension, ...]:
     """The levels of a network of any form."""
-    from simcore.flows.levels import levels_of
+    from simcore.flows.kept import kept_levels
     from simcore.graphs.network_table import NetworkFile, network_table
 
     try:
         table = network_table(data, at="", beside=path.parent)
         network = NetworkFile.from_file_data(table, at="")
-        levels = levels_of(network)
+        levels = kept_levels(network)
     except ConfigError as error:
         raise error.in_file(path) from None
     return tuple(

@@ -159,7 +159,7 @@ def _head(title: str, told: str, height: float) -> Iterator[str]:
     yield f"<desc>{escape(told)}</desc>"
     yield "<style>"
     yield from _colours("#ffffff", "#202020", "#d0d0d0", 0)
-    yield "@media (prefers-color-scheme: dark) {"
+    yield "@media screen and (prefers-color-scheme: dark) {"
     yield from _colours("#16181c", "#e4e4e4", "#44484f", 1)
     yield "}"
     yield "</style>"

@@ -8,7 +8,7 @@ import pytest
 from engine_runs import collective, dimension, program, run_of
 
 from simcore.collectives import algorithm_named, runnable
-from simcore.engines.collectives.members import engine_dimensions, engine_options
+from simcore.engines.collectives.members import engine_options
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.input import (
@@ -21,6 +21,7 @@ from simcore.engines.events.input import (
 from simcore.engines.events.run import run_unfolded
 from simcore.machine import Dimension
 from simcore.machine.system import System
+from simcore.network.dimensions import engine_dimensions
 from simcore.terms import CollectiveKind
 
 BROADCAST, REDUCE = CollectiveKind.BROADCAST, CollectiveKind.REDUCE

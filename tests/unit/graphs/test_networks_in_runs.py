@@ -9,13 +9,13 @@ from engine_runs import collective, dimension, options, program, run_of
 
 from simcore import ConfigError, lower_bounds
 from simcore.config import load_run
-from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.events.run import run_unfolded
 from simcore.flows.levels import levels_of
 from simcore.graphs.network_table import NetworkFile
 from simcore.graphs.routed import routed
 from simcore.machine.graph_dimensions import network_dimensions
 from simcore.network import NetworkDimension
+from simcore.network.dimensions import engine_dimensions
 from simcore.terms import CollectiveKind
 
 SPEEDS = {"bandwidth": "1 GB/s", "latency": "500 ns"}

@@ -24,7 +24,7 @@ from simcore.serving import (
     load_service,
     simulate_service,
 )
-from simcore.serving.transfer import CacheRoutes, head_routes, seats
+from simcore.serving.routes import CacheRoutes, head_routes, seats
 from simcore.simulation import simulate_run
 from simcore.terms import NodeKind
 

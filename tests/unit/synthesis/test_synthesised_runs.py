@@ -10,7 +10,6 @@ from engine_runs import collective, program, run_of
 from simcore import ConfigError, simulate_run
 from simcore.collectives import SYNTHESISED, Synthesised
 from simcore.config import load_run
-from simcore.engines.collectives.members import engine_dimensions
 from simcore.engines.events.input import ChosenAlgorithm, SystemOptions
 from simcore.engines.events.run import run_unfolded
 from simcore.graphs.network_table import NetworkFile
@@ -18,6 +17,7 @@ from simcore.graphs.routed import routed
 from simcore.kernels.synthesis.retiming import retimed
 from simcore.machine.graph_dimensions import network_dimensions
 from simcore.network import Flow
+from simcore.network.dimensions import engine_dimensions
 from simcore.synthesis.fabric import fabric_of
 from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, KINDS
 from simcore.synthesis.placed import kept

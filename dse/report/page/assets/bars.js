@@ -12,17 +12,37 @@ function plain(height, xtitle, more = {}) {
   };
 }
 
-/** Pictures in a section, one after another, each under a heading. */
+// Pictures that nobody has come near yet, each with what draws it; their room is kept free.
+const waiting = new Map();
+const near = new IntersectionObserver((seen) => seen.filter((one) => one.isIntersecting).forEach((one) => drawWaiting(one.target)), { rootMargin: "600px" });
+
+function drawWaiting(plot) {
+  waiting.get(plot)?.();
+  forget(plot);
+}
+
+function forget(plot) {
+  waiting.delete(plot);
+  near.unobserve(plot);
+}
+
+/** Draw all that waits: paper shows it without being scrolled. */
+function drawAllWaiting() {
+  for (const plot of [...waiting.keys()]) drawWaiting(plot);
+}
+
+/** Pictures in a section, one after another, each under a heading; drawn once they come near. */
 function fill(id, charts) {
   const place = document.getElementById(`${id}-plots`);
   if (!place) return;
-  for (const old of place.querySelectorAll(".plot")) Plotly.purge(old);
+  for (const old of place.querySelectorAll(".plot")) { forget(old); Plotly.purge(old); }
   place.replaceChildren();
   for (const { title, traces, layout } of charts) {
     const plot = make("div", { class: "plot low", role: "img", "aria-label": title });
     plot.style.height = `${layout.height}px`;
     place.append(make("div", {}, make("h3", {}, title), plot));
-    Plotly.newPlot(plot, traces, layout, { responsive: true, displayModeBar: false });
+    waiting.set(plot, () => Plotly.newPlot(plot, traces, layout, { responsive: true, displayModeBar: false }));
+    near.observe(plot);
   }
 }
 

@@ -60,11 +60,15 @@ function ranks(axis) {
   return { of: axis.values.map(rank), ticks, texts: ticks.map((tick) => told(axis, known[Math.round(tick * (known.length - 1))])) };
 }
 
-function hoverOf(row) {
+/** Text about a design, from the axes but its number, each with its name as HTML. */
+function hoverOf(row, named) {
   const lines = [`<b>${nameOf(row)}</b>`];
   if (page.data.marks[page.data.trials[row]]) lines.push(`<b>memory ${escaped(page.data.marks[page.data.trials[row]])}</b>`);
-  for (const axis of page.data.axes.filter((one) => one.name !== "trial")) lines.push(`${escaped(axis.label)}: ${escaped(told(axis, axis.values[row]))}`);
-  return lines.slice(0, 32).join("<br>");
+  for (const [axis, label] of named) {
+    const text = told(axis, axis.values[row]);
+    lines.push(`${label}: ${axis.choices.length ? escaped(text) : text}`);
+  }
+  return lines.join("<br>");
 }
 
 const KINDS = [
@@ -77,6 +81,8 @@ const KINDS = [
 /** Traces of the picture; each carries the rows of its points. */
 function traces(axes, shade) {
   const found = [], signs = [];
+  const named = page.data.axes.filter((axis) => axis.name !== "trial").slice(0, 30).map((axis) => [axis, escaped(axis.label)]);
+  const isAll = page.kept.every(Boolean); // one opacity for all points is drawn in half the time
   for (const [kind, name, size, symbol, tint] of KINDS) {
     const rows = page.data.kinds.map((own, row) => (own === kind ? row : -1)).filter((row) => row >= 0);
     if (!rows.length) continue;
@@ -84,8 +90,8 @@ function traces(axes, shade) {
     const marker = { size: axes.length > 2 ? size * 0.6 : size, symbol: axes.length > 2 && kind === "baseline" ? "x" : symbol };
     marker.color = tinted ? rows.map((row) => shade.of[row]) : colour(tint);
     if (tinted) marker.coloraxis = "coloraxis";
-    marker.opacity = axes.length > 2 ? 0.9 : rows.map((row) => (page.kept[row] ? 1 : 0.08));
-    const trace = { name, customdata: rows, mode: "markers", marker, hoverinfo: "text", hovertext: rows.map(hoverOf), type: axes.length > 2 ? "scatter3d" : "scatter" };
+    marker.opacity = axes.length > 2 ? 0.9 : isAll ? 1 : rows.map((row) => (page.kept[row] ? 1 : 0.08));
+    const trace = { name, customdata: rows, mode: "markers", marker, hoverinfo: "text", hovertext: rows.map((row) => hoverOf(row, named)), type: axes.length > 2 ? "scatter3d" : "scatter" };
     ["x", "y", "z"].slice(0, axes.length).forEach((part, at) => { trace[part] = rows.map((row) => axes[at].values[row]); });
     if (axes.length > 2) keepOnly(trace, rows);
     else if (kind === "front" && objectivesAlone().length <= 2 && axes.every((axis) => axis.kind === "objective")) {
@@ -137,10 +143,11 @@ function axisLayout(axis, view) {
 
 /** A sentence on the designs that the view leaves out. */
 function beyond(axes, views) {
+  const logs = axes.map(isLog);
   const inside = (row) => axes.every((axis, at) => {
     const value = axis.values[row];
     if (value === null || !views[at]) return value !== null;
-    const own = isLog(axis) ? Math.log10(value) : value;
+    const own = logs[at] ? Math.log10(value) : value;
     return own >= views[at][0] && own <= views[at][1];
   });
   const rows = page.data.trials.map((_, row) => row).filter((row) => !inside(row));

@@ -25,11 +25,11 @@ function drawAll() {
   const step = () => {
     if (next < LATER.length) { LATER[next++](); setTimeout(step, 0); } else document.body.dataset.drawn = "yes";
   };
-  page.finish = () => { while (next < LATER.length) LATER[next++](); };
+  page.finish = () => { while (next < LATER.length) LATER[next++](); drawAllWaiting(); };
   step();
 }
 
-/** All pictures as wide as the paper, or as the window again. */
+/** All pictures as wide as the paper, or as the window again; none is left out there. */
 function resizeAll() {
   page.finish?.();
   for (const plot of document.querySelectorAll(".plot")) {
@@ -40,15 +40,18 @@ function resizeAll() {
 }
 
 function watchPaper() {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
   const set = (printing) => () => {
     page.printing = printing;
+    document.documentElement.toggleAttribute("data-paper", printing);
+    if (dark.matches && page.data) drawAll(); // paper is light
     document.getElementById("parallel")?.style.setProperty("width", printing ? "680px" : "");
     resizeAll();
   };
   window.addEventListener("beforeprint", set(true));
   window.addEventListener("afterprint", set(false));
   window.addEventListener("resize", () => page.data?.trials.length && paintParallel());
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+  dark.addEventListener("change", drawAll);
   document.getElementById("clear")?.addEventListener("click", clearAll);
 }
 

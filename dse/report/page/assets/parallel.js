@@ -1,12 +1,12 @@
 "use strict";
 // Parallel coordinates: a line per design, an axis per respect; a drag along an axis keeps a range.
 
-const parallel = { names: [], all: false, drag: null };
+const parallel = { names: [], all: false, drag: null, isNear: false };
 const TOP = 46, BOTTOM = 22;
 
 /** Objectives, then the knobs that count most. */
 function parallelAxes() {
-  const most = document.getElementById("parallel").clientWidth < 600 ? 6 : 10; // axes that can be read
+  const most = innerWidth < 640 ? 6 : 10; // axes that can be read
   const goals = page.data.axes.filter((axis) => axis.kind === "objective").slice(0, 6);
   const order = [...new Set(page.data.importance.flatMap((one) => one.names.slice(0, 8)))];
   const knobs = page.data.axes.filter((axis) => axis.kind !== "objective" && axis.name !== "trial");
@@ -28,6 +28,11 @@ function drawParallel() {
   const canvas = document.getElementById("parallel");
   parallel.axes = parallelAxes();
   parallel.scales = parallel.axes.map(scaleOf);
+  parallel.observer ??= new IntersectionObserver(([one]) => {
+    parallel.isNear = one.isIntersecting;
+    paintParallel();
+  }, { rootMargin: "600px" });
+  parallel.observer.observe(canvas);
   canvas.onpointerdown = beginDrag;
   canvas.onpointermove = goOnDrag;
   canvas.onpointerup = endDrag;
@@ -43,7 +48,9 @@ function xOf(at, width) {
   return side + (at * (width - 2 * side)) / Math.max(count - 1, 1);
 }
 
+/** Paint the lines, where somebody may see them. */
 function paintParallel() {
+  if (!parallel.isNear && !page.printing) return;
   const canvas = document.getElementById("parallel");
   const width = canvas.clientWidth, height = canvas.clientHeight, ratio = window.devicePixelRatio || 1;
   canvas.width = width * ratio;

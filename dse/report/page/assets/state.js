@@ -92,9 +92,11 @@ function amount(value, unit) {
   return `${digits(value)} ${unit}`.trim();
 }
 
+const FOUR = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 }); // made once: to make one takes longer than to use it
+
 function digits(value) {
   const text = Number(value.toPrecision(4));
-  return Math.abs(text) >= 1e6 || (text !== 0 && Math.abs(text) < 1e-3) ? text.toExponential() : text.toLocaleString("en", { maximumSignificantDigits: 4 });
+  return Math.abs(text) >= 1e6 || (text !== 0 && Math.abs(text) < 1e-3) ? text.toExponential() : FOUR.format(text);
 }
 
 function escaped(text) {

@@ -10,10 +10,11 @@ from simcore.errors import ConfigError
 from simcore.schema import Schema
 from simcore.terms import LayerKind
 from simcore.workload.kinds.inference.formats import ServingFormats
+from simcore.workload.kinds.transformer.blocks.share import TransformerShare
+from simcore.workload.kinds.transformer.masks import visible_share
 from simcore.workload.kinds.transformer.model import Model
-from simcore.workload.kinds.transformer.share import Share, visible_share
+from simcore.workload.kinds.transformer.share import Share
 from simcore.workload.kinds.transformer.states import state_bytes
-from simcore.workload.kinds.transformer.workload import TransformerShare
 
 
 class PromptChunk(Schema):

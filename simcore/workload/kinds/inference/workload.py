@@ -15,9 +15,9 @@ from simcore.workload.base import Extent, Rule, Workload, microbatches
 from simcore.workload.kinds.inference.formats import ServingFormats
 from simcore.workload.kinds.inference.share import ChunkShare, PromptChunk, ServingShare
 from simcore.workload.kinds.transformer.expert_paths import ExpertLoad
+from simcore.workload.kinds.transformer.masks import visible_share
 from simcore.workload.kinds.transformer.model import Model
 from simcore.workload.kinds.transformer.rules import token_rules
-from simcore.workload.kinds.transformer.share import visible_share
 from simcore.workload.kinds.transformer.workload import NamedModel, TrainingWorkload
 from simcore.workload.plan import ParallelPlan
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from simcore.terms import FORMATS, LayerKind
 from simcore.workload.kinds.transformer.expert_paths import ExpertPaths
+from simcore.workload.kinds.transformer.masks import visible_share
 from simcore.workload.kinds.transformer.model import ENCODER_BLOCKS, Model
 from simcore.workload.kinds.transformer.model_parts import (
     NO_VECTORS,
@@ -313,8 +314,3 @@ class Share(NpuShare):
     def attention_width(self) -> int:
         """Queries, keys, values and gates of one row."""
         return self.query_width + self.key_width + self.value_width + self.gate_width
-
-
-def visible_share(model: Model, *, window: float = 1.0) -> float:
-    """Share of the scores that the mask leaves, where a query sees *window* of the sequence."""
-    return window - window**2 / 2 if model.causal else 1.0

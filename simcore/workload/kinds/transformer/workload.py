@@ -1,9 +1,8 @@
 """The training of a transformer."""
 
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from math import ceil
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -12,14 +11,16 @@ from simcore.files.resources import find_config
 from simcore.files.yaml_file import read_table
 from simcore.terms import Precision
 from simcore.workload.base import Extent, Rule, Workload
-from simcore.workload.kinds.transformer.blocks import BLOCKS, ResidualBlock
 from simcore.workload.kinds.transformer.expert_paths import ExpertLoad
+from simcore.workload.kinds.transformer.masks import visible_share
 from simcore.workload.kinds.transformer.model import Model
 from simcore.workload.kinds.transformer.rules import token_rules
-from simcore.workload.kinds.transformer.share import Share, visible_share
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.spans import chunk_spans
+
+if TYPE_CHECKING:  # a check needs no NPU's work
+    from simcore.workload.kinds.transformer.share import Share
 
 
 class TrainingWorkload(Workload):
@@ -93,7 +94,9 @@ class TrainingWorkload(Workload):
     def rules(self, plan: ParallelPlan) -> Iterator[Rule]:
         return token_rules(self, plan)
 
-    def share(self, plan: ParallelPlan) -> Share:
+    def share(self, plan: ParallelPlan) -> "Share":
+        from simcore.workload.kinds.transformer.blocks.share import TransformerShare
+
         return TransformerShare.of(self, plan)
 
     def message_bytes(self, plan: ParallelPlan, share: NpuShare) -> tuple[int, ...]:
@@ -126,19 +129,6 @@ class TrainingWorkload(Workload):
             layer_flop=16 * tokens * sequence * model.heads * model.head_width,
             flop=16 * self.tokens * model.parameters,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransformerShare(Share):
-    """One NPU's part of a transformer's work, which knows the residual blocks of its layers."""
-
-    def named_work(self, part: Hashable, plan: ParallelPlan) -> ResidualBlock:
-        """The residual block *part*, a name of ``BLOCKS``, as this NPU holds it."""
-        name = str(part)
-        share = self.of_layer((name,))
-        if name == "windowed":  # a window only hides more scores
-            share = share.limited
-        return BLOCKS[name](share=share, plan=plan)
 
 
 def _read(given: object) -> object:

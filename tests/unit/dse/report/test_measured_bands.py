@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.evaluate import trusted
+import simcore
 from dse.report.front_table import BAND, front_table
 from dse.report.measured import front_bands
 from dse.results.result import StudyResult
@@ -47,7 +47,7 @@ def test_answers_that_differ_are_counted_the_commonest_first(
         asked += 1
         return "not validated here" if asked == 1 else "±5%"
 
-    monkeypatch.setattr(trusted, "prediction_band", band)
+    monkeypatch.setattr(simcore, "prediction_band", band)
     designs = len(result.front)
     assert designs > 2
     assert front_bands(result) == [

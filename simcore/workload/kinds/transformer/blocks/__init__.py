@@ -1,36 +1,30 @@
 """Residual blocks of a layer by the names in ``Model.layer_kinds``."""
 
-from simcore.registry import Registry
-from simcore.workload.kinds.transformer.blocks.attention import Attention
-from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
-from simcore.workload.kinds.transformer.blocks.cross import CrossAttention, DecoderStart
-from simcore.workload.kinds.transformer.blocks.experts import RoutedExperts
-from simcore.workload.kinds.transformer.blocks.indexed import Indexed
-from simcore.workload.kinds.transformer.blocks.latent import Latent
-from simcore.workload.kinds.transformer.blocks.linear import Linear
-from simcore.workload.kinds.transformer.blocks.mamba import Mamba
-from simcore.workload.kinds.transformer.blocks.mlp import Mlp
-from simcore.workload.kinds.transformer.blocks.vision import ClassHead, Patches
+from typing import TYPE_CHECKING
 
-BLOCKS: Registry[type[ResidualBlock]] = Registry(
+from simcore.registry import Registry
+
+if TYPE_CHECKING:  # a model has few of them, and a check needs none
+    from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
+
+BLOCKS: "Registry[type[ResidualBlock]]" = Registry(
     "residual block",
     {
-        "patches": Patches,
-        "encoder_attention": Attention,
-        "encoder_mlp": Mlp,
-        "decoder_start": DecoderStart,
-        "attention": Attention,
-        "windowed": Attention,
-        "latent": Latent,
-        "indexed": Indexed,
-        "linear": Linear,
-        "mamba": Mamba,
-        "cross": CrossAttention,
-        "mlp": Mlp,
-        "experts": RoutedExperts,
-        "classes": ClassHead,
+        "patches": "simcore.workload.kinds.transformer.blocks.vision:Patches",
+        "encoder_attention": "simcore.workload.kinds.transformer.blocks.attention:Attention",
+        "encoder_mlp": "simcore.workload.kinds.transformer.blocks.mlp:Mlp",
+        "decoder_start": "simcore.workload.kinds.transformer.blocks.cross:DecoderStart",
+        "attention": "simcore.workload.kinds.transformer.blocks.attention:Attention",
+        "windowed": "simcore.workload.kinds.transformer.blocks.attention:Attention",
+        "latent": "simcore.workload.kinds.transformer.blocks.latent:Latent",
+        "indexed": "simcore.workload.kinds.transformer.blocks.indexed:Indexed",
+        "linear": "simcore.workload.kinds.transformer.blocks.linear:Linear",
+        "mamba": "simcore.workload.kinds.transformer.blocks.mamba:Mamba",
+        "cross": "simcore.workload.kinds.transformer.blocks.cross:CrossAttention",
+        "mlp": "simcore.workload.kinds.transformer.blocks.mlp:Mlp",
+        "experts": "simcore.workload.kinds.transformer.blocks.experts:RoutedExperts",
+        "classes": "simcore.workload.kinds.transformer.blocks.vision:ClassHead",
     },
 )
 
-
-__all__ = ["BLOCKS", "ResidualBlock"]
+__all__ = ["BLOCKS"]

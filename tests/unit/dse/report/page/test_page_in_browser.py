@@ -175,6 +175,32 @@ def test_on_paper_and_on_a_narrow_screen_nothing_is_cut(page: Any) -> None:
     page.set_viewport_size({"width": 1200, "height": 900})
 
 
+def test_pictures_below_the_view_are_drawn_once_they_come_near_and_all_of_them_on_paper(
+    result: dse.StudyResult, browser: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(report_page(result), encoding="utf-8")
+    opened = browser.new_page(viewport={"width": 1200, "height": 600}, color_scheme="dark")
+    opened.goto(file.as_uri())
+    opened.wait_for_selector("body[data-drawn]", timeout=60_000, state="attached")
+    drawn = "[...document.querySelectorAll('.plot.low')].map((one) => Boolean(one.data))"
+    before = opened.evaluate(drawn)
+    assert len(before) > 3
+    assert not all(before)
+    height = opened.evaluate("document.documentElement.scrollHeight")
+    opened.locator(".plot.low").last.scroll_into_view_if_needed()
+    opened.wait_for_function("[...document.querySelectorAll('.plot.low')].at(-1).data")
+    assert opened.evaluate("document.documentElement.scrollHeight") == height  # nothing moves
+    ink = "document.getElementById('cloud').layout.font.color"
+    on_screen = opened.evaluate(ink)
+    opened.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert all(opened.evaluate(drawn))
+    on_paper = opened.evaluate(ink)
+    opened.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert on_paper != on_screen == opened.evaluate(ink)  # paper is light, this screen is dark
+    opened.close()
+
+
 def test_three_axes_are_drawn_in_space(page: Any) -> None:
     names = page.evaluate("[...document.querySelectorAll('#cloud-z option')].map(o => o.value)")
     assert len(names) > 3

@@ -1,0 +1,17 @@
+from simcore.parts.cables import BEYOND_M as BEYOND_M
+from simcore.parts.cables import HALL_ENDPOINTS as HALL_ENDPOINTS
+from simcore.parts.cables import HALL_M as HALL_M
+from simcore.parts.cables import RACK_M as RACK_M
+from simcore.parts.cables import ROW_M as ROW_M
+from simcore.parts.cables import Links as Links
+from simcore.parts.cables import cabled as cabled
+from simcore.parts.catalogue import Catalogue as Catalogue
+from simcore.parts.catalogue import shipped_parts as shipped_parts
+from simcore.parts.lines import BillLine as BillLine
+from simcore.parts.lines import bill_line as bill_line
+from simcore.parts.lines import merged_lines as merged_lines
+from simcore.parts.networks import HostPorts as HostPorts
+from simcore.parts.networks import NetworkBill as NetworkBill
+from simcore.parts.networks import network_bill as network_bill
+from simcore.parts.part import GBPS as GBPS
+from simcore.parts.part import Part as Part

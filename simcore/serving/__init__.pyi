@@ -1,0 +1,11 @@
+from simcore.serving.checks import ServiceChecks as ServiceChecks
+from simcore.serving.checks import check_service as check_service
+from simcore.serving.result import ServiceResult as ServiceResult
+from simcore.serving.service import Service as Service
+from simcore.serving.service import ServiceTemplate as ServiceTemplate
+from simcore.serving.service import is_service as is_service
+from simcore.serving.service import load_service as load_service
+from simcore.serving.simulation import ServiceSimulator as ServiceSimulator
+from simcore.serving.simulation import attribute_service as attribute_service
+from simcore.serving.simulation import simulate_service as simulate_service
+from simcore.serving.trace import write_service as write_service

@@ -1,0 +1,65 @@
+"""Checks of services before anything is simulated."""
+
+from simcore.checks import RunChecks
+from simcore.errors import InfeasibleError
+from simcore.memo import Memo
+from simcore.serving.routes import CacheRoutes
+from simcore.serving.service import Service
+
+MAX_PIECES = 10_000_000
+"""Messages between the pools, each of one prompt, layer and pair of NPUs."""
+
+
+class ServiceChecks:
+    """Checks services, and remembers what the workload and the plan of a pool alone decide."""
+
+    def __init__(self, memo: Memo | None = None) -> None:
+        self._runs = RunChecks(memo)
+
+    def check(self, service: Service, *, memory: bool = True, margin: float = 0.0) -> None:
+        """See ``check_service``."""
+        npus = service.prefill.plan.npus + service.decode.plan.npus
+        if npus != service.platform.npus:
+            reason = f"both plans use {npus} NPUs, and the platform has {service.platform.npus}"
+            raise InfeasibleError("pools_fill_machine", reason)
+        for pool, run in (("prefill", service.prefill_run), ("decode", service.decode_run)):
+            try:
+                self._runs.check(run, memory=memory, margin=margin)
+            except InfeasibleError as error:
+                raise InfeasibleError(error.rule, f"{pool}: {error.reason}") from None
+        _check_tiers(service)
+        if service.prefill.plan.cp > 1:
+            reason = "prefill: a pool of a service takes cp 1 only"
+            raise InfeasibleError("sequence_is_whole", reason)
+        pieces = CacheRoutes.of(service).count
+        if pieces > MAX_PIECES:
+            reason = (
+                f"the cache travels in {pieces} pieces, and at most {MAX_PIECES} can be simulated"
+            )
+            raise InfeasibleError("size_in_range", reason)
+
+
+def check_service(service: Service, *, memory: bool = True) -> None:
+    """Check both pools before any simulation.
+
+    Raises:
+        ConfigError: A compute model that is none, or no peak for the precision.
+        InfeasibleError: The first rule that is broken, with its name.
+    """
+    ServiceChecks().check(service, memory=memory)
+
+
+def _check_tiers(service: Service) -> None:
+    """Check that no port of a tier of memory serves NPUs of both pools, which meet nowhere here.
+
+    Raises:
+        InfeasibleError: One does.
+    """
+    pools = service.prefill.plan, service.decode.plan
+    for name in pools[0].offload.tiers:
+        if name not in pools[1].offload.tiers:
+            continue
+        sharers = service.platform.tier(name).sharers(service.platform.npus)
+        if pools[0].npus % sharers:
+            reason = f"both pools use tier {name}, of which one port serves NPUs of both"
+            raise InfeasibleError("pools_share_no_port", reason)
