@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
 
 from simcore.kernels.private_folder import is_whole, seal
@@ -39,6 +40,16 @@ def njit(**options: Any) -> Callable[[Function], Function]:
         return cast(Function, dispatcher)
 
     return compiled
+
+
+def load_compiler() -> None:
+    """Load what numba needs to call any kernel, which its first call does otherwise.
+
+    It takes longer than to load a kernel; processes forked thereafter have it.
+    """
+    target: Any = cpu_target
+    target.typing_context.refresh()
+    target.target_context.refresh()
 
 
 _Locator: Any = _CacheLocator

@@ -154,14 +154,20 @@ def stored(folder: Path) -> dict[int, float]:
     return dict(rows)
 
 
-def descendants(pid: int) -> list[int]:
-    """All processes below a process."""
+def parents_of_processes() -> dict[int, int]:
+    """The parent of every process of this machine."""
     parents = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             parents[int(path.parent.name)] = int(path.read_text().rsplit(")", 1)[1].split()[1])
         except (OSError, IndexError):  # it has just ended
             continue
+    return parents
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below a process."""
+    parents = parents_of_processes()
     ours, size = {pid}, 0
     while len(ours) > size:
         size = len(ours)
@@ -170,14 +176,18 @@ def descendants(pid: int) -> list[int]:
 
 
 def workers_of(pid: int) -> list[int]:
-    """Worker processes of a driver: its own, or actors of a Ray that it started."""
-    found = []
+    """Worker processes of a driver: forks of its server, or actors of a Ray that it started."""
+    words = {}
     for own in descendants(pid):
         with suppress(OSError):
-            words = Path(f"/proc/{own}/cmdline").read_bytes()
-            if b"spawn_main" in words or words.startswith(b"ray::Actor"):
-                found.append(own)
-    return found
+            words[own] = Path(f"/proc/{own}/cmdline").read_bytes()
+    servers = {own for own, said in words.items() if b"forkserver" in said}
+    parents = parents_of_processes()
+    return [
+        own
+        for own, said in words.items()
+        if parents.get(own) in servers or said.startswith(b"ray::Actor")
+    ]
 
 
 def kill_driver(process: "subprocess.Popen[str]") -> None:

@@ -1,20 +1,20 @@
 """Evaluates in processes of this machine, one pipe each, so that one death stays one death."""
 
 import ctypes
-import multiprocessing
 import os
 import selectors
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.workers.crew import Crew, Death, Message, StartGuard
+from dse.evaluate.workers.forked import take_environment, worker_context
 from dse.evaluate.workers.worker import IDLE, MANY, Limits, WorkerInput, serving
 from simcore import SimcoreError, SimulationError
 
@@ -37,7 +37,7 @@ class _Process:
         overdue: Whether we ended it because of a limit.
     """
 
-    process: SpawnProcess
+    process: BaseProcess
     pipe: Connection
     progress: Any
     is_ready: bool = False
@@ -46,7 +46,7 @@ class _Process:
 
 
 class LocalCrew(Crew):
-    """Spawned processes that evaluate chunks."""
+    """Processes that evaluate chunks."""
 
     def __init__(
         self, what: EvaluatorInput | WorkerInput, *, workers: int, limits: Limits | None = None
@@ -87,11 +87,11 @@ class LocalCrew(Crew):
             _end(seat)
 
     def _start(self, index: int) -> _Process:
-        context = multiprocessing.get_context("spawn")
+        context = worker_context()
         ours, theirs = context.Pipe()
         progress = context.RawArray(ctypes.c_double, 2)
         limits = self._limits.on_warm_machine if self._is_warm else self._limits
-        arguments = (theirs, self._what, f"w{index}", limits, progress)
+        arguments = (theirs, self._what, f"w{index}", limits, progress, dict(os.environ))
         # what does more than to evaluate may have a worker of its own, which daemons must not
         is_daemon = not isinstance(self._what, WorkerInput)
         process = context.Process(target=_serve, args=arguments, daemon=is_daemon)
@@ -158,9 +158,9 @@ def _serve(
     name: str,
     limits: Limits,
     progress: Any,
+    environment: Mapping[str, str],
 ) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to handle
-    os.environ["OMP_NUM_THREADS"] = "1"
+    take_environment({**environment, "OMP_NUM_THREADS": "1"})
 
     def starting(position: int) -> None:
         progress[_POSITION] = position

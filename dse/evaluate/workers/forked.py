@@ -1,0 +1,70 @@
+"""Starts workers as forks of a server that has imported what all of them need.
+
+A process that begins with nothing takes two CPU seconds until it evaluates. Here the server takes
+them once for a driver and all of its studies; each worker, and each that takes the place of a dead
+one, is there in milliseconds and shares the server's memory.
+"""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from multiprocessing.context import BaseContext
+
+PRELOADED = "dse.evaluate.workers.preloaded"
+
+_OF_THE_SERVER = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
+"""A fork has no threads but its own, and imports nothing from the folder it happens to be in."""
+
+
+def worker_context() -> BaseContext:
+    """Context of ``multiprocessing`` that starts workers: its server runs, where there can be one.
+
+    Workers do not see what has changed in the driver's environment since the server began: whoever
+    starts one hands its environment over (``take_environment``).
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    from multiprocessing.forkserver import ensure_running  # which not every system has
+
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([PRELOADED])
+    with _environment(_OF_THE_SERVER), _interrupts_held():
+        ensure_running()
+    return context
+
+
+def take_environment(environment: Mapping[str, str]) -> None:
+    """Make *environment* that of this process, which ignores Ctrl-C: it is the driver's to handle.
+
+    Interrupts, which the server holds, reach what this process may start.
+    """
+    os.environ.clear()
+    os.environ.update(environment)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+@contextmanager
+def _environment(changes: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C, which a server that began meanwhile would answer with a traceback."""
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
