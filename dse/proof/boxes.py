@@ -80,6 +80,10 @@ class Boxes:
             for i in range(len(blocks))
             if i not in self._plan and i not in self.ladders and i not in self._alike
         ]
+        self._kinds = {
+            index: _same(self._tables[index], _without(known.algorithms, index, blocks[index]))
+            for index in self._ways
+        }
         self._ways_of_plan = prod(max(map(len, self._heads[i])) for i in self._ways)
         if self._ways_of_plan > _MOST_WAYS:
             rule = (
@@ -137,12 +141,28 @@ class Boxes:
         rows = rows[self._known.fit(rows)]
         alone = replace(box, times_s=self._known.compute_times_s(rows))
         rows = rows[~covered(self.all_values(alone))]
-        for index in self._ways:
-            rows = self._crossed(rows, index)
+        rows = self._in_all_ways(box, rows, covered)
         rest = np.zeros(len(order), np.bool_)
         rest[order[wanted:]] = True
         others = self.kept(box, box.rows, box.times_s, rest)
         return self.bounded(replace(box, stage="designs"), rows), others
+
+    def _in_all_ways(self, box: Box, rows: Rows, covered: Callable[[Floats], Flags]) -> Rows:
+        """The designs of the plans in *rows*, but for those that no algorithm keeps from cover."""
+        heads = {index: self._head(rows, index) for index in self._ways} if len(rows) else {}
+        for index, head in heads.items():
+            firsts = [kind[0] for kind in self._kinds[index] if kind[0] in head]
+            rows = _with_each(rows, index, np.array(firsts))
+        if heads and len(rows):
+            best_s = self._known.times_s(self._at_corner(box, rows), heads)
+            rows = rows[~covered(self.all_values(replace(box, times_s=best_s)))]
+        for index in heads:
+            parts = [
+                _with_each(rows[rows[:, index] == kind[0]], index, kind)
+                for kind in self._kinds[index]
+            ]
+            rows = np.concatenate([part for part in parts if len(part)] or [rows])
+        return rows
 
     def alike(self, row: Rows) -> Rows:
         """The designs that no bound tells from that of *row*, ``(blocks,)``, and itself."""
@@ -153,17 +173,21 @@ class Boxes:
 
     def _crossed(self, rows: Rows, index: int) -> Rows:
         """*rows* with every row of a block that the same machine has."""
-        if not len(rows):
-            return rows
-        own = next(head for head in self._heads[index] if rows[0, index] in head)
-        crossed = np.repeat(rows, own.size, axis=0)
-        crossed[:, index] = np.tile(own, rows.shape[0])
-        return crossed
+        return _with_each(rows, index, self._head(rows, index)) if len(rows) else rows
+
+    def _head(self, rows: Rows, index: int) -> NDArray[np.int64]:
+        """Rows of a block that the machine of *rows* has."""
+        return next(head for head in self._heads[index] if rows[0, index] in head)
+
+    def _at_corner(self, box: Box, rows: Rows) -> Rows:
+        """*rows* at the fastest corner of *box*."""
+        rows = rows.copy()
+        rows[:, self.ladders] = [box.high[index] for index in self.ladders]
+        return rows
 
     def bounded(self, box: Box, rows: Rows) -> Box:
         """*box* with *rows* at its fastest corner and their bounds; without those that fail."""
-        rows = rows.copy()
-        rows[:, self.ladders] = [box.high[index] for index in self.ladders]
+        rows = self._at_corner(box, rows)
         parts = [self._known.times_s(rows[at : at + _PART]) for at in range(0, len(rows), _PART)]
         times_s = np.concatenate(parts) if parts else np.zeros(0)
         return self.kept(box, rows, times_s, np.isfinite(times_s))
@@ -263,6 +287,18 @@ def _columns(
     """Positions of the knobs that set something under *roots*."""
     targets = [parameters[name].targets or (name,) for name in block.names]
     return [at for at, own in enumerate(targets) if any(p.startswith(roots) for p in own)]
+
+
+def _without(algorithms: Sequence[tuple[int, int]], index: int, block: KnobBlock) -> list[int]:
+    """Columns of a block that choose more than algorithms of collectives."""
+    return [column for column in range(len(block.names)) if (index, column) not in algorithms]
+
+
+def _with_each(rows: Rows, index: int, own: NDArray[np.int64]) -> Rows:
+    """*rows* with each of the rows *own* of a block."""
+    crossed = np.repeat(rows, own.size, axis=0)
+    crossed[:, index] = np.tile(own, rows.shape[0])
+    return crossed
 
 
 def _same(table: NDArray[np.int32], columns: Sequence[int]) -> list[NDArray[np.int64]]:

@@ -33,6 +33,9 @@ Rows = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+Ways = Mapping[int, NDArray[np.int64]]
+"""By block, numbers of rows that differ in algorithms alone, among other things that are set."""
+
 PLAN = ("stack", "workload.", "plan.", "compute", "platform.npu")
 """Starts of the paths that the work of an accelerator depends on."""
 
@@ -81,14 +84,30 @@ class KnownDesigns:
         """Numbers of the blocks that the bounds depend on."""
         return frozenset(block for path, block, _ in self._places if path in self._bounds.paths)
 
-    def times_s(self, rows: Rows) -> Floats:
+    @property
+    def algorithms(self) -> tuple[tuple[int, int], ...]:
+        """Block and column of each knob that chooses algorithms of collectives and no more."""
+        chosen = self._bounds.algorithms
+        places = {True: set[tuple[int, int]](), False: set[tuple[int, int]]()}
+        for path, block, column in self._places:
+            places[path in chosen].add((block, column))
+        return tuple(sorted(places[True] - places[False]))
+
+    def times_s(self, rows: Rows, ways: Ways | None = None) -> Floats:
         """Lower bounds of the iteration times; infinite where a design cannot be built or used.
 
         Args:
             rows: (N, blocks) row of each block; all with the same accelerator.
+            ways: By block, rows of it: bound those designs that take the *algorithms* of any.
         """
         codes = self._codes(rows)
-        times_s = self._bounds.times_s(codes, within_capacity=self._within_capacity)
+        tables = [block.tables[self._dimensions] for block in self._space.blocks]
+        chosen = {
+            path: np.unique(tables[block][(ways or {})[block], column]).tolist()
+            for path, block, column in self._places
+            if block in (ways or {}) and path in self._bounds.algorithms
+        }
+        times_s = self._bounds.times_s(codes, within_capacity=self._within_capacity, ways=chosen)
         return self._usable(times_s, rows, codes)
 
     def floor_times_s(self, rows: Rows) -> Floats:
