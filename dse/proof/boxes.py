@@ -4,7 +4,7 @@ A bound on time falls and a price rises with bandwidth, so that the fastest corn
 of every design of a box, and the slowest corner its price.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf, prod
@@ -55,7 +55,10 @@ class Box:
 class Boxes:
     """All designs with one number of dimensions, as boxes."""
 
-    def __init__(self, space: Space, dimensions: int, known: Known) -> None:
+    def __init__(
+        self, space: Space, dimensions: int, known: Known, ranges: Collection[str] = ()
+    ) -> None:
+        """*ranges*: names of knobs whose rungs have designs between them."""
         self._known = known
         blocks = space.blocks
         self._tables = [block.tables[dimensions] for block in blocks]
@@ -64,6 +67,7 @@ class Boxes:
             for index, block in enumerate(blocks)
             if _is_ladder(block, space.parameters) and self._tables[index].shape[0] > 1
         ]
+        self._ranges = [at for at in self.ladders if blocks[at].names[0] in ranges]
         machine = [_columns(block, space.parameters, _MACHINE) for block in blocks]
         self._heads = [
             [np.arange(table.shape[0])] if index in self.ladders else _same(table, columns)
@@ -185,6 +189,12 @@ class Boxes:
         rows[:, self.ladders] = [box.high[index] for index in self.ladders]
         return rows
 
+    def slowest(self, box: Box, row: Rows) -> Rows:
+        """The design of *row*, ``(blocks,)``, at the slowest corner of *box*."""
+        row = row.copy()
+        row[self.ladders] = [box.low[index] for index in self.ladders]
+        return row
+
     def bounded(self, box: Box, rows: Rows) -> Box:
         """*box* with *rows* at its fastest corner and their bounds; without those that fail."""
         rows = self._at_corner(box, rows)
@@ -208,11 +218,16 @@ class Boxes:
         least_s = float(box.times_s.min()) if box.times_s.size else self._least_s
         high = box.high
         for index in self.ladders:
-            while high[index] > box.low[index]:
-                values = self.values(_with(box.low, index, high[index]), least_s)
+            kept, dear = box.low[index], high[index] + 1
+            while dear - kept > 1:
+                rung = dear - 1 if dear > high[index] else (kept + dear) // 2
+                values = self.values(_with(box.low, index, rung), least_s)
                 if values is not None and not covered(np.array([values]))[0]:
-                    break  # none: no machine has so much bandwidth
-                high = _with(high, index, high[index] - 1)
+                    kept = rung
+                else:  # none: no machine has so much bandwidth
+                    dear = rung
+            top = min(high[index], kept + 1) if index in self._ranges else kept
+            high = _with(high, index, top)
         if high == box.high:
             return box
         box = replace(box, high=high)
@@ -220,15 +235,23 @@ class Boxes:
 
     def halves(self, box: Box) -> list[Box]:
         """*box* cut in two along the ladder that its price depends on most."""
-        wide = [index for index in self.ladders if box.low[index] < box.high[index]]
+        wide = [index for index in self.ladders if self._is_wide(box, index)]
         index = max(wide, key=lambda at: self._growth(box, at))
         middle = (box.low[index] + box.high[index]) // 2
         slow = replace(box, high=_with(box.high, index, middle))
-        fast = replace(box, low=_with(box.low, index, middle + 1))
+        next_one = middle + (index not in self._ranges)
+        fast = replace(box, low=_with(box.low, index, next_one))
         return [
             self.bounded(slow, box.rows),
             self.kept(fast, box.rows, box.times_s, np.ones(len(box.rows), np.bool_)),
         ]
+
+    def is_corner(self, box: Box) -> bool:
+        """True if there is nothing left to cut in half."""
+        return not any(self._is_wide(box, index) for index in self.ladders)
+
+    def _is_wide(self, box: Box, index: int) -> bool:
+        return box.high[index] - box.low[index] > (index in self._ranges)
 
     def _growth(self, box: Box, index: int) -> float:
         """Growth of the objectives along a ladder; infinite where its end cannot be built."""

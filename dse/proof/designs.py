@@ -19,6 +19,7 @@ from dse.evaluate.designs.assign import backends_of, moved_path, trimmed_run
 from dse.evaluate.money import CostFile, CostMeter
 from dse.objectives import OBJECTIVES
 from dse.proof.machines import OF_MACHINE, PER_TIME, machines_of
+from dse.proof.ranges import with_cells
 from dse.space import Design, file_value, slot_of
 from dse.study.compile import Study
 from simcore import (
@@ -179,11 +180,9 @@ def check_bounded(study: Study) -> None:
         ConfigError: They have none; says why.
     """
     backends = backends_of(study.evaluator_input)
-    bounded = all(name in BACKENDS and BACKENDS[name].has_bounds for name in backends)
-    if not study.evaluator.has_bounds or not bounded:
+    if not study.evaluator.has_bounds or not all(name in BACKENDS for name in backends):
         able = ", ".join(name for name, one in EVALUATORS.items() if one.has_bounds)
-        known = ", ".join(name for name, one in BACKENDS.items() if one.has_bounds)
-        rule = f"bounds are known for the {able} alone, with a backend that has them ({known})"
+        rule = f"bounds are known for the {able} alone, with one of its backends"
         got = f"{study.file.evaluator} with {', '.join(sorted(backends))}"
         raise ConfigError("evaluator", rule, got=got)
     platform = study.file.run.get("platform")
@@ -214,6 +213,7 @@ def check_provable(study: Study) -> None:
     Raises:
         ConfigError: The designs or an objective have no bounds, in one of its scenarios at least.
     """
+    study = with_cells(study)
     check_comparable(study)
     for scenario in study.evaluator_input.scenarios:
         try:

@@ -15,6 +15,7 @@ from dse.evaluate import Evaluation, build_evaluator
 from dse.evaluate.base import evaluate
 from dse.proof.boxes import Box, Boxes, Values
 from dse.proof.designs import check_provable
+from dse.proof.ranges import with_cells
 from dse.proof.scenarios import known_designs
 from dse.rank.pareto import Front, no_worse, non_dominated
 from dse.space import Design, design_key
@@ -83,10 +84,14 @@ class _Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Candidate:
-    """A design to be simulated; *values* (1, objectives): what it may reach."""
+    """A design to be simulated; *values* (1, objectives): what it may reach.
+
+    Beside one of a *cell* lie others, which may reach as much and are never asked for.
+    """
 
     design: Design
     values: Floats
+    in_cell: bool = False
 
 
 class Prover:
@@ -114,12 +119,17 @@ class Prover:
             ConfigError: Nothing is proven for an objective, a knob or the evaluator of the study.
         """
         check_provable(study)
+        self._ranges = frozenset(knob.name for knob in study.space.continuous)
+        study = with_cells(study)
         self._study, self._found, self._canonical = study, _Found(gap), canonical
         self._begin_s = time.process_time()
         self._boxes = {
-            dimensions: Boxes(study.space, dimensions, known_designs(study, dimensions))
+            dimensions: Boxes(
+                study.space, dimensions, known_designs(study, dimensions), self._ranges
+            )
             for dimensions in study.space.dimensions
         }
+        self._cells = _Found(gap)  # what designs may reach that lie beside those asked for
         self._queue: list[tuple[float, int, int, Box]] = []
         self._order = count()
         self._candidates: deque[_Candidate] = deque()
@@ -132,9 +142,11 @@ class Prover:
     @property
     def is_closed(self) -> bool:
         """True if the gap is proven."""
-        return self._has_begun and not (
-            self._queue or self._candidates or self._asked or self._is_torn
-        )
+        is_open = self._queue or self._candidates or self._asked or self._is_torn
+        if not self._has_begun or is_open:
+            return False
+        cells = np.array(self._cells.given_up).reshape(-1, len(self._study.goals.objectives))
+        return bool(self._found.covers(cells).all())
 
     def advance(self) -> bool:
         """Look at the most promising box; false if there is none left."""
@@ -162,7 +174,7 @@ class Prover:
             self._look_at(dimensions, box)
         elif box is not whole:
             self._push_hopeful(dimensions, box)
-        elif box.low == box.high:
+        elif boxes.is_corner(box):
             self._ask_for_best(dimensions, self._hopeful(dimensions, box))
         else:
             for half in boxes.halves(box):
@@ -182,6 +194,9 @@ class Prover:
             else:
                 self._asked[key] = candidate
                 self._known.add(key)
+                if candidate.in_cell:
+                    self._found.give_up(candidate.values)
+                    self._cells.give_up(candidate.values)
                 self._simulations += 1
                 return candidate.design
         return None
@@ -206,7 +221,10 @@ class Prover:
         self._found.give_up(candidate.values)
 
     def _key(self, design: Design) -> str:
-        return design_key(self._canonical(design))
+        known = self._canonical(design)
+        if self._ranges:  # samplers move values by their rounding
+            known = {n: f"{v:.9e}" if n in self._ranges else v for n, v in known.items()}
+        return design_key(known)
 
     def _push(self, dimensions: int, box: Box) -> None:
         worth = sum(np.log(max(value, 1e-300)) for value in box.values)
@@ -233,9 +251,10 @@ class Prover:
         order = np.argsort(box.times_s, kind="stable")
         values = boxes.all_values(box)
         for index in order[:wanted].tolist():
-            for row in boxes.alike(box.rows[index]).tolist():
+            for row in boxes.alike(boxes.slowest(box, box.rows[index])).tolist():
                 design = self._study.space.design(dimensions, row)
-                self._candidates.append(_Candidate(design=design, values=values[[index]]))
+                one = _Candidate(design=design, values=values[[index]], in_cell=box.low != box.high)
+                self._candidates.append(one)
         if goes_on:
             rest = np.zeros(len(order), np.bool_)
             rest[order[wanted:]] = True

@@ -34,6 +34,7 @@ from simcore.machine.graph_dimensions import is_network
 from simcore.machine.native import NATIVE, NATIVE_KEYS, is_native
 from simcore.machine.system import ALGORITHM_KEYS
 from simcore.memory.footprint import footprint
+from simcore.network import BACKENDS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -89,7 +90,7 @@ class DesignBounds:
         self._plan = part(rows.add_plan, *work)
         self._work = part(rows.add_work, *work, "system.execution", without=NOT_WORK)
         self._fill = part(rows.add_footprint, "stack", "workload", "plan")
-        self._system = part(rows.add_system, *(f"system.{key}" for key in _SYSTEM_KEYS))
+        self._system = part(rows.add_system, "backend", *(f"system.{key}" for key in _SYSTEM_KEYS))
         places = [f"platform.dimensions[{d}]" for d in range(self._count)]
         shared = _native_roots(template, choices, places)
         self._links = [
@@ -259,6 +260,7 @@ class _Rows:
         dimensions: Of the network.
         layouts: NPUs and groups of plans.
         layout_of_plan: Per plan.
+        timed: Per system, whether times of messages are known from below.
         place_index: Finds the places of designs.
         phases: Costs of phases.
         rates: Per latency, then per bandwidth, its values in ns, and in ns per byte.
@@ -270,6 +272,7 @@ class _Rows:
     layout_of_plan: Grown = field(default_factory=lambda: Grown(np.int64))
     links: Numbered[Link] = field(default_factory=Numbered)
     systems: Grown = field(default_factory=lambda: Grown(time_bound.SYSTEM))
+    timed: Grown = field(default_factory=lambda: Grown(np.bool_))
     places: Places = field(init=False)
     place_index: PlaceIndex = field(init=False)
     phases: PhaseTables = field(default_factory=PhaseTables)
@@ -311,7 +314,9 @@ class _Rows:
         return len(self.work_ns) - 1
 
     def add_system(self, run: Run) -> int:
-        self.systems.append(system_row(run.system))
+        backend = BACKENDS[run.backend]
+        self.systems.append(system_row(run.system, backend.messages_meet))
+        self.timed.append(backend.has_bounds)
         return len(self.systems) - 1
 
     def add_link(self, dimension: int, run: Run) -> int:
@@ -345,10 +350,15 @@ class _Rows:
             raise ConfigError("platform.dimensions", rule, got=found)
 
     def places_of(self, picks: Ints) -> Ints:
-        """Place of each design, ``_INFEASIBLE`` where it has no plan."""
+        """Place of each design, ``_INFEASIBLE`` where it has no plan.
+
+        Messages of networks without bounds may arrive at once.
+        """
         npus = np.array([link.npus for link in self.links.numbers], np.int64)
         layout = self.layout_of_plan.array_and(_INFEASIBLE)[picks[:, 0]]
-        return self.place_index.find(list(self.layouts.numbers), npus, layout, picks[:, 3:])
+        found = self.place_index.find(list(self.layouts.numbers), npus, layout, picks[:, 3:])
+        is_timed = self.timed.array()[picks[:, 2]]
+        return np.where(is_timed | (found < 0), found, NO_NETWORK)
 
     def tables(self) -> BoundTables:
         """The kernel's tables, packed anew where rows have come."""

@@ -202,8 +202,8 @@ class PhaseTables:
         return found
 
 
-def system_row(system: System) -> tuple[float, ...]:
-    """``BoundTables.systems``."""
+def system_row(system: System, meets: bool) -> tuple[float, ...]:
+    """``BoundTables.systems``; *meets*: messages slow each other down."""
     profile = system.profile
     return (
         float(system.chunks),
@@ -213,6 +213,7 @@ def system_row(system: System) -> tuple[float, ...]:
         float(system.inter_dimension != "ascending"),
         float(system.phase_end == "each"),
         float(profile.compute_slots == 1 and profile.communication_streams == 1),
+        float(meets),
     )
 
 

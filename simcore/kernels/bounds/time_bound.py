@@ -21,11 +21,14 @@ PHASE = record_of(
 )  # fmt: skip
 """Least cost of one phase, see ``bounds.phase_costs.PhaseCost``."""
 
-SYSTEM = record_of(np.float64, "chunks", "active", "delay", "aware", "reordered", "each", "serial")
+SYSTEM = record_of(
+    np.float64, "chunks", "active", "delay", "aware", "reordered", "each", "serial", "meets"
+)
 
 PLAN = record_of(
-    np.int64, "collectives", "segments", "stages", "microbatches", "message_bytes", "interleave"
-)
+    np.int64, "collectives", "segments", "stages", "microbatches", "message_bytes", "interleave",
+    "overlaps",
+)  # fmt: skip
 """A plan: where its collectives, segments and stages begin, and the rest of it."""
 
 COLLECTIVE = record_of(np.int64, "kind", "axis", "bytes")
@@ -161,10 +164,10 @@ def _collective_times(
             continue
         system = systems[picks[n, 2]]
         for d in range(dimensions):
-            link_ns[0, d] = rates[n, d]
+            link_ns[0, d] = _latency_ns(rates[n, d], system["meets"])
             link_ns[1, d] = links[picks[n, 3 + d]]["per_npu"] * rates[n, dimensions + d]
-        ends_first = 1 if system["each"] > 0 else 0
-        weak[n] = system["serial"] == 0
+        ends_first = 1 if system["each"] > 0 or system["meets"] > 0 else 0
+        weak[n] = system["serial"] == 0 or system["meets"] > 0
         again = True
         while again:
             again = False
@@ -194,6 +197,12 @@ def _collective_times(
                 else:
                     time = _in_order(phases, step, count, link_ns, chunks, work, weak[n])
                 times[n, k - first] = time
+
+
+@njit(cache=True, error_model="numpy")
+def _latency_ns(latency: float, meets: float) -> float:
+    """Least latency of a hop: where messages meet, each hop's time is rounded by itself."""
+    return np.floor(latency) if meets > 0 else latency
 
 
 @njit(cache=True, error_model="numpy")
@@ -324,8 +333,9 @@ def _segment_paths(tables: BoundTables, picks: Ints, times: Floats, longest: Int
 
 @njit(cache=True, error_model="numpy")
 def _message_ns(
-    messages: Records, links: Records, picks: Ints, rates: Floats, n: int, size_bytes: int
-) -> float:
+    messages: Records, links: Records, picks: Ints, rates: Floats, n: int, size_bytes: int,
+    meets: float,
+) -> float:  # fmt: skip
     """Least time of a message between neighbouring stages of design *n*; 0 where none is sent."""
     place = picks[n, 1]
     d, distance = messages[place]["dimension"], messages[place]["distance"]
@@ -334,7 +344,7 @@ def _message_ns(
     link = links[picks[n, 3 + d]]
     hops = link["hops"] or min(distance, link["npus"] - distance)
     per_byte = link["per_npu"] * rates[n, picks.shape[1] - 3 + d]
-    message = hops * rates[n, d] + size_bytes * per_byte
+    message = hops * _latency_ns(rates[n, d], meets) + size_bytes * per_byte
     return np.floor(message * (1.0 - 1e-14))  # no rounding lifts it to the next ns
 
 
@@ -350,7 +360,7 @@ def _pipelines(
     each other because a stage may hold so many micro-batches only; and all its communication.
     """
     plans, stages = tables.plans, tables.stages
-    messages, links = tables.messages, tables.links
+    messages, links, systems = tables.messages, tables.links, tables.systems
     sums, sum_of_term, terms = tables.sums, tables.sum_of_term, tables.terms
     factors, constants = tables.factors, tables.constants
     total = np.empty((longest[2], SUMS))
@@ -360,7 +370,8 @@ def _pipelines(
         plan = picks[n, 0]
         if plan < 0 or picks[n, 1] < 0:
             continue
-        message = _message_ns(messages, links, picks, rates, n, plans[plan]["message_bytes"])
+        system, size_bytes = systems[picks[n, 2]], plans[plan]["message_bytes"]
+        message = _message_ns(messages, links, picks, rates, n, size_bytes, system["meets"])
         begin, batches = plans[plan]["stages"], plans[plan]["microbatches"]
         count = plans[plan + 1]["stages"] - begin
         at = 0.0
@@ -375,11 +386,15 @@ def _pipelines(
             arrival[s] = at
             at += total[row[s], FORWARD_EXIT] + message
         ready, after, slots = 0.0, 0.0, 0.0
+        # several slots compute passes at once that run beside each other
+        beside = plans[plan]["overlaps"] > 0 and system["serial"] == 0
         turn = 0.0  # from the exit of a stage's forward pass until its gradient is back
         came_back = -np.inf  # when the last micro-batch's gradient arrives
         for s in range(count - 1, -1, -1):
             own = total[row[s]]
             last, forwards, backwards = own[BACKWARD_LAST], own[FORWARDS], own[BACKWARDS]
+            if beside:
+                forwards = backwards = 0.0
             done = arrival[s] + batches * (forwards + backwards)
             if plans[plan]["interleave"] == 1:
                 held = stages[begin + s]["held"]
