@@ -29,6 +29,9 @@ Flags = NDArray[np.bool_]
 _AT_ONCE = 4
 _TRIED = 256
 _PLANS = 64
+_MOST_CELLS = 64
+"""Cells in which a design was simulated, from which on one is set aside that is no better than one
+in which the bound was too loose: it would change nothing of what is proven."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -120,7 +123,7 @@ class Prover:
         """
         check_provable(study)
         self._ranges = frozenset(knob.name for knob in study.space.continuous)
-        study = with_cells(study)
+        study = with_cells(study, gap)
         self._study, self._found, self._canonical = study, _Found(gap), canonical
         self._begin_s = time.process_time()
         self._boxes = {
@@ -129,7 +132,8 @@ class Prover:
             )
             for dimensions in study.space.dimensions
         }
-        self._cells = _Found(gap)  # what designs may reach that lie beside those asked for
+        self._lost = _Found(gap)  # what designs may reach beside those that were simulated
+        self._cells = 0
         self._queue: list[tuple[float, int, int, Box]] = []
         self._order = count()
         self._candidates: deque[_Candidate] = deque()
@@ -145,8 +149,7 @@ class Prover:
         is_open = self._queue or self._candidates or self._asked or self._is_torn
         if not self._has_begun or is_open:
             return False
-        cells = np.array(self._cells.given_up).reshape(-1, len(self._study.goals.objectives))
-        return bool(self._found.covers(cells).all())
+        return not len(self._lost_points())
 
     def advance(self) -> bool:
         """Look at the most promising box; false if there is none left."""
@@ -196,7 +199,6 @@ class Prover:
                 self._known.add(key)
                 if candidate.in_cell:
                     self._found.give_up(candidate.values)
-                    self._cells.give_up(candidate.values)
                 self._simulations += 1
                 return candidate.design
         return None
@@ -214,6 +216,15 @@ class Prover:
         if evaluation.state == "complete":
             names = self._study.goals.objectives
             self._found.front.add(design, [evaluation.objectives[name] for name in names])
+        if candidate is not None and candidate.in_cell:
+            self._lost.give_up(candidate.values)
+            self._cells += 1
+
+    def _lost_points(self) -> Floats:
+        """(N, objectives) that designs of cells may reach, and none found is near enough to."""
+        points = np.array(self._lost.given_up).reshape(-1, len(self._study.goals.objectives))
+        lost: Floats = points[~self._found.covers(points)]
+        return lost
 
     def _tear(self, candidate: _Candidate) -> None:
         """Nobody knows how good *candidate* is: the proof has a hole."""
@@ -263,6 +274,9 @@ class Prover:
     def _set_aside(self, values: Floats) -> Flags:
         """Mark the covered designs; remember what they may reach."""
         covered = self._found.covers(values)
+        if self._cells >= _MOST_CELLS:
+            for point in self._lost_points():
+                covered |= no_worse(point, values)
         self._found.give_up(_least(values[covered]))
         return covered
 

@@ -396,7 +396,7 @@ def _pipelines(
             if beside:
                 forwards = backwards = 0.0
             done = arrival[s] + batches * (forwards + backwards)
-            if plans[plan]["interleave"] == 1:
+            if plans[plan]["interleave"] == 1 and plans[plan]["overlaps"] == 0:
                 held = stages[begin + s]["held"]
                 around = own[FORWARD_EXIT] + turn
                 more = around + batches * backwards + (batches - held) * forwards
