@@ -182,7 +182,7 @@ def check_bounded(study: Study) -> None:
     backends = backends_of(study.evaluator_input)
     if not study.evaluator.has_bounds or not all(name in BACKENDS for name in backends):
         able = ", ".join(name for name, one in EVALUATORS.items() if one.has_bounds)
-        rule = f"bounds are known for the {able} alone, whose times follow from operators and messages"
+        rule = f"bounds are known for the {able} alone, whose times are sums of known parts"
         got = f"{study.file.evaluator} with {', '.join(sorted(backends))}"
         raise ConfigError("evaluator", rule, got=got)
     platform = study.file.run.get("platform")

@@ -4,9 +4,9 @@ The graph of one stage with all layers gives the time of each layer. With f and 
 micro-batch's forward and backward pass through a chunk of a stage, no stage starts before the
 first micro-batch has passed the first chunks of the stages before it; after its last backward pass,
 whichever chunk that is of, these stages have theirs. With m micro-batches no iteration is shorter
-than ``sum over r < s of (f of the first chunk + least b of r) + m x all f and b of s``. Of schedules
-that compute weight gradients apart, what comes after the last unit of a stage is not counted: it
-may be nothing but weight gradients, which no other stage waits for.
+than ``sum over r < s of (f of the first chunk + least b of r) + m x all f and b of s``. Of
+schedules that compute weight gradients apart, what comes after the last unit of a stage is not
+counted: it may be nothing but weight gradients, which no other stage waits for.
 """
 
 from dataclasses import dataclass, field
@@ -77,7 +77,7 @@ class WorkFloor:
             _number(run.platform.npu, self._npus),
             run.compute,
         )
-        key = layers, run.plan.pp, run.plan.interleave, run.plan.chunk_layers  # and its schedule
+        key = layers, run.plan.pp, run.plan.interleave, run.plan.chunk_layers
         if key not in self._stages:
             passes_ns = self._passes_ns(run, layers)
             first_ns = passes_ns[0, 0]

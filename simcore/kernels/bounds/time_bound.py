@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.kernels.bounds.phases_in_turn import Chunks, any_order_ns, in_order_ns
 from simcore.kernels.jit import njit
-from simcore.kernels.records import Record, Records, record_of
+from simcore.kernels.records import Records, record_of
 
 # Kinds of collectives and, of an all-reduce that scatters and gathers, of its phases.
 ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE, ALL_TO_ALL, SUM_SCATTER, SUM_GATHER = range(6)
@@ -101,17 +102,6 @@ class BoundTables(NamedTuple):
     systems: Records
 
 
-class Chunks(NamedTuple):
-    """Chunks of the collective at hand, and what they run on."""
-
-    size: float
-    count: float
-    active: float  # that a dimension works on at once
-    delay_ns: float  # what it costs an NPU to handle a message
-    memory_ns: float  # per byte that is reduced
-    ends_first: int  # 1: costs of a phase are those of the member that ends first, 0: last
-
-
 @njit(cache=True, error_model="numpy")
 def time_bounds(tables: BoundTables, picks: Ints, rates: Floats, longest: Ints) -> Floats:
     """Lower bound of each design's iteration time.
@@ -193,9 +183,9 @@ def _collective_times(
                 chunks = Chunks(size, cut, active, delay_ns, memory[plan], ends_first)
                 if reordered and count > 1:
                     scatters = group if split or kind == REDUCE_SCATTER else 1
-                    time = _any_order(phases, step, count, scatters, link_ns, chunks, weak[n])
+                    time = any_order_ns(phases, step, count, scatters, link_ns, chunks, weak[n])
                 else:
-                    time = _in_order(phases, step, count, link_ns, chunks, work, weak[n])
+                    time = in_order_ns(phases, step, count, link_ns, chunks, work, weak[n])
                 times[n, k - first] = time
 
 
@@ -237,68 +227,6 @@ def order_of_phases(kind: int, split: bool, reordered: bool, involved: int, step
         step[1, involved - 1] = SUM_SCATTER
         return involved
     return 2 * involved - 1
-
-
-@njit(cache=True, error_model="numpy")
-def _phase_ns(cost: Record, size: float, latency: float, per_byte: float, chunks: Chunks) -> float:
-    unit = size if cost["divisor"] == 1.0 else np.floor(size / cost["divisor"])
-    time = cost["hops"] * latency + cost["units"] * unit * per_byte
-    time = max(time - cost["messages"], 0.0) + cost["delays"] * chunks.delay_ns
-    reduced = cost["reduced"] * unit * chunks.memory_ns - cost["reductions"]
-    return time + max(3.0 * reduced, 0.0)
-
-
-@njit(cache=True, error_model="numpy")
-def _in_order(
-    phases: Records, step: Ints, count: int, link_ns: Floats, chunks: Chunks, work: Floats,
-    weak: bool,
-) -> float:  # fmt: skip
-    """Least time of chunks that pass *count* phases one after another.
-
-    Each dimension works on a few chunks at once: no schedule is shorter than one chunk's way, nor
-    than a dimension's work after the first chunk has come there and before the last one has gone
-    on from there.
-    """
-    size, path, opening = chunks.size, 0.0, 0.0
-    for j in range(count):
-        work[0, step[0, j]] = 0.0
-    for j in range(count):
-        d, cost = step[0, j], phases[step[1, j] + chunks.ends_first]
-        spent = _phase_ns(cost, size, link_ns[0, d], link_ns[1, d], chunks)
-        if cost["grows"] != cost["shrinks"]:
-            size = np.floor(size * cost["grows"] / cost["shrinks"])
-        if work[0, d] == 0.0:
-            work[1, d] = path
-        if j == 0:
-            opening = spent
-        path += spent
-        work[0, d] += spent
-        work[2, d] = path
-    if weak:
-        return path + (np.ceil(chunks.count / chunks.active) - 1) * opening
-    least, rounds = path, max(chunks.count / chunks.active, 1.0)
-    for j in range(count):
-        d = step[0, j]
-        least = max(least, work[1, d] + work[0, d] * rounds + path - work[2, d])
-    return least
-
-
-@njit(cache=True, error_model="numpy")
-def _any_order(
-    phases: Records, step: Ints, count: int, scatters: int, link_ns: Floats, chunks: Chunks,
-    weak: bool,
-) -> float:  # fmt: skip
-    """``_in_order`` where each dimension may be the last one, with the smallest chunks."""
-    path, busiest = 0.0, 0.0
-    for j in range(count):
-        d, cost = step[0, j], phases[step[1, j] + chunks.ends_first]
-        size = chunks.size
-        if scatters > 1:
-            size = np.floor(size / scatters) * cost["shrinks"]
-        spent = _phase_ns(cost, size, link_ns[0, d], link_ns[1, d], chunks)
-        path += spent
-        busiest = max(busiest, spent)
-    return path if weak else max(path, busiest * chunks.count / chunks.active)
 
 
 @njit(cache=True, error_model="numpy")
