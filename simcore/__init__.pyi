@@ -1,6 +1,6 @@
 from simcore.bounds.design_bounds import DesignBounds as DesignBounds  # provisional
-from simcore.bounds.design_bounds import footprints as footprints  # provisional
-from simcore.bounds.design_bounds import lower_bounds as lower_bounds  # provisional
+from simcore.bounds.listed import footprints as footprints  # provisional
+from simcore.bounds.listed import lower_bounds as lower_bounds  # provisional
 from simcore.checks import RunChecks as RunChecks  # provisional
 from simcore.checks import check_memory as check_memory
 from simcore.checks import check_run as check_run

@@ -4,7 +4,7 @@ A bound on time falls and a price rises with bandwidth, so that the fastest corn
 of every design of a box, and the slowest corner its price.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf, prod
@@ -55,7 +55,10 @@ class Box:
 class Boxes:
     """All designs with one number of dimensions, as boxes."""
 
-    def __init__(self, space: Space, dimensions: int, known: Known) -> None:
+    def __init__(
+        self, space: Space, dimensions: int, known: Known, ranges: Collection[str] = ()
+    ) -> None:
+        """*ranges*: names of knobs whose rungs have designs between them."""
         self._known = known
         blocks = space.blocks
         self._tables = [block.tables[dimensions] for block in blocks]
@@ -64,6 +67,7 @@ class Boxes:
             for index, block in enumerate(blocks)
             if _is_ladder(block, space.parameters) and self._tables[index].shape[0] > 1
         ]
+        self._ranges = [at for at in self.ladders if blocks[at].names[0] in ranges]
         machine = [_columns(block, space.parameters, _MACHINE) for block in blocks]
         self._heads = [
             [np.arange(table.shape[0])] if index in self.ladders else _same(table, columns)
@@ -80,6 +84,10 @@ class Boxes:
             for i in range(len(blocks))
             if i not in self._plan and i not in self.ladders and i not in self._alike
         ]
+        self._kinds = {
+            index: _same(self._tables[index], _without(known.algorithms, index, blocks[index]))
+            for index in self._ways
+        }
         self._ways_of_plan = prod(max(map(len, self._heads[i])) for i in self._ways)
         if self._ways_of_plan > _MOST_WAYS:
             rule = (
@@ -137,12 +145,28 @@ class Boxes:
         rows = rows[self._known.fit(rows)]
         alone = replace(box, times_s=self._known.compute_times_s(rows))
         rows = rows[~covered(self.all_values(alone))]
-        for index in self._ways:
-            rows = self._crossed(rows, index)
+        rows = self._in_all_ways(box, rows, covered)
         rest = np.zeros(len(order), np.bool_)
         rest[order[wanted:]] = True
         others = self.kept(box, box.rows, box.times_s, rest)
         return self.bounded(replace(box, stage="designs"), rows), others
+
+    def _in_all_ways(self, box: Box, rows: Rows, covered: Callable[[Floats], Flags]) -> Rows:
+        """The designs of the plans in *rows*, but for those that no algorithm keeps from cover."""
+        heads = {index: self._head(rows, index) for index in self._ways} if len(rows) else {}
+        for index, head in heads.items():
+            firsts = [kind[0] for kind in self._kinds[index] if kind[0] in head]
+            rows = _with_each(rows, index, np.array(firsts))
+        if heads and len(rows):
+            best_s = self._known.times_s(self._at_corner(box, rows), heads)
+            rows = rows[~covered(self.all_values(replace(box, times_s=best_s)))]
+        for index in heads:
+            parts = [
+                _with_each(rows[rows[:, index] == kind[0]], index, kind)
+                for kind in self._kinds[index]
+            ]
+            rows = np.concatenate([part for part in parts if len(part)] or [rows])
+        return rows
 
     def alike(self, row: Rows) -> Rows:
         """The designs that no bound tells from that of *row*, ``(blocks,)``, and itself."""
@@ -153,17 +177,27 @@ class Boxes:
 
     def _crossed(self, rows: Rows, index: int) -> Rows:
         """*rows* with every row of a block that the same machine has."""
-        if not len(rows):
-            return rows
-        own = next(head for head in self._heads[index] if rows[0, index] in head)
-        crossed = np.repeat(rows, own.size, axis=0)
-        crossed[:, index] = np.tile(own, rows.shape[0])
-        return crossed
+        return _with_each(rows, index, self._head(rows, index)) if len(rows) else rows
+
+    def _head(self, rows: Rows, index: int) -> NDArray[np.int64]:
+        """Rows of a block that the machine of *rows* has."""
+        return next(head for head in self._heads[index] if rows[0, index] in head)
+
+    def _at_corner(self, box: Box, rows: Rows) -> Rows:
+        """*rows* at the fastest corner of *box*."""
+        rows = rows.copy()
+        rows[:, self.ladders] = [box.high[index] for index in self.ladders]
+        return rows
+
+    def slowest(self, box: Box, row: Rows) -> Rows:
+        """The design of *row*, ``(blocks,)``, at the slowest corner of *box*."""
+        row = row.copy()
+        row[self.ladders] = [box.low[index] for index in self.ladders]
+        return row
 
     def bounded(self, box: Box, rows: Rows) -> Box:
         """*box* with *rows* at its fastest corner and their bounds; without those that fail."""
-        rows = rows.copy()
-        rows[:, self.ladders] = [box.high[index] for index in self.ladders]
+        rows = self._at_corner(box, rows)
         parts = [self._known.times_s(rows[at : at + _PART]) for at in range(0, len(rows), _PART)]
         times_s = np.concatenate(parts) if parts else np.zeros(0)
         return self.kept(box, rows, times_s, np.isfinite(times_s))
@@ -184,11 +218,16 @@ class Boxes:
         least_s = float(box.times_s.min()) if box.times_s.size else self._least_s
         high = box.high
         for index in self.ladders:
-            while high[index] > box.low[index]:
-                values = self.values(_with(box.low, index, high[index]), least_s)
+            kept, dear = box.low[index], high[index] + 1
+            while dear - kept > 1:
+                rung = dear - 1 if dear > high[index] else (kept + dear) // 2
+                values = self.values(_with(box.low, index, rung), least_s)
                 if values is not None and not covered(np.array([values]))[0]:
-                    break  # none: no machine has so much bandwidth
-                high = _with(high, index, high[index] - 1)
+                    kept = rung
+                else:  # none: no machine has so much bandwidth
+                    dear = rung
+            top = min(high[index], kept + 1) if index in self._ranges else kept
+            high = _with(high, index, top)
         if high == box.high:
             return box
         box = replace(box, high=high)
@@ -196,15 +235,23 @@ class Boxes:
 
     def halves(self, box: Box) -> list[Box]:
         """*box* cut in two along the ladder that its price depends on most."""
-        wide = [index for index in self.ladders if box.low[index] < box.high[index]]
+        wide = [index for index in self.ladders if self._is_wide(box, index)]
         index = max(wide, key=lambda at: self._growth(box, at))
         middle = (box.low[index] + box.high[index]) // 2
         slow = replace(box, high=_with(box.high, index, middle))
-        fast = replace(box, low=_with(box.low, index, middle + 1))
+        next_one = middle + (index not in self._ranges)
+        fast = replace(box, low=_with(box.low, index, next_one))
         return [
             self.bounded(slow, box.rows),
             self.kept(fast, box.rows, box.times_s, np.ones(len(box.rows), np.bool_)),
         ]
+
+    def is_corner(self, box: Box) -> bool:
+        """True if there is nothing left to cut in half."""
+        return not any(self._is_wide(box, index) for index in self.ladders)
+
+    def _is_wide(self, box: Box, index: int) -> bool:
+        return box.high[index] - box.low[index] > (index in self._ranges)
 
     def _growth(self, box: Box, index: int) -> float:
         """Growth of the objectives along a ladder; infinite where its end cannot be built."""
@@ -263,6 +310,18 @@ def _columns(
     """Positions of the knobs that set something under *roots*."""
     targets = [parameters[name].targets or (name,) for name in block.names]
     return [at for at, own in enumerate(targets) if any(p.startswith(roots) for p in own)]
+
+
+def _without(algorithms: Sequence[tuple[int, int]], index: int, block: KnobBlock) -> list[int]:
+    """Columns of a block that choose more than algorithms of collectives."""
+    return [column for column in range(len(block.names)) if (index, column) not in algorithms]
+
+
+def _with_each(rows: Rows, index: int, own: NDArray[np.int64]) -> Rows:
+    """*rows* with each of the rows *own* of a block."""
+    crossed = np.repeat(rows, own.size, axis=0)
+    crossed[:, index] = np.tile(own, rows.shape[0])
+    return crossed
 
 
 def _same(table: NDArray[np.int32], columns: Sequence[int]) -> list[NDArray[np.int64]]:

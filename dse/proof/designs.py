@@ -20,6 +20,7 @@ from dse.evaluate.designs.assign import backends_of, moved_path, trimmed_run
 from dse.evaluate.money import CostFile, CostMeter
 from dse.objectives import OBJECTIVES
 from dse.proof.machines import OF_MACHINE, PER_TIME, machines_of
+from dse.proof.ranges import with_cells
 from dse.space import Design, file_value, slot_of
 from dse.study.compile import Study
 from simcore import BACKENDS, ConfigError, InfeasibleError, RunTemplate
@@ -27,6 +28,9 @@ from simcore import BACKENDS, ConfigError, InfeasibleError, RunTemplate
 Rows = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+Ways = Mapping[int, NDArray[np.int64]]
+"""By block, numbers of rows that differ in algorithms alone, among other things that are set."""
 
 PLAN = ("stack", "workload.", "plan.", "compute", "platform.npu")
 """Starts of the paths that the work of an accelerator depends on."""
@@ -76,14 +80,30 @@ class KnownDesigns:
         """Numbers of the blocks that the bounds depend on."""
         return frozenset(block for path, block, _ in self._places if path in self._bounds.paths)
 
-    def times_s(self, rows: Rows) -> Floats:
+    @property
+    def algorithms(self) -> tuple[tuple[int, int], ...]:
+        """Block and column of each knob that chooses algorithms of collectives and no more."""
+        chosen = self._bounds.algorithms
+        places = {True: set[tuple[int, int]](), False: set[tuple[int, int]]()}
+        for path, block, column in self._places:
+            places[path in chosen].add((block, column))
+        return tuple(sorted(places[True] - places[False]))
+
+    def times_s(self, rows: Rows, ways: Ways | None = None) -> Floats:
         """Lower bounds of the iteration times; infinite where a design cannot be built or used.
 
         Args:
             rows: (N, blocks) row of each block; all with the same accelerator.
+            ways: By block, rows of it: bound those designs that take the *algorithms* of any.
         """
         codes = self._codes(rows)
-        times_s = self._bounds.times_s(codes, within_capacity=self._within_capacity)
+        tables = [block.tables[self._dimensions] for block in self._space.blocks]
+        chosen = {
+            path: np.unique(tables[block][(ways or {})[block], column]).tolist()
+            for path, block, column in self._places
+            if block in (ways or {}) and path in self._bounds.algorithms
+        }
+        times_s = self._bounds.times_s(codes, within_capacity=self._within_capacity, ways=chosen)
         return self._usable(times_s, rows, codes)
 
     def floor_times_s(self, rows: Rows) -> Floats:
@@ -155,11 +175,9 @@ def check_bounded(study: Study) -> None:
         ConfigError: They have none; says why.
     """
     backends = backends_of(study.evaluator_input)
-    bounded = all(name in BACKENDS and BACKENDS[name].has_bounds for name in backends)
-    if not study.evaluator.has_bounds or not bounded:
+    if not study.evaluator.has_bounds or not all(name in BACKENDS for name in backends):
         able = ", ".join(name for name, one in EVALUATORS.items() if one.has_bounds)
-        known = ", ".join(name for name, one in BACKENDS.items() if one.has_bounds)
-        rule = f"bounds are known for the {able} alone, with a backend that has them ({known})"
+        rule = f"bounds are known for the {able} alone, whose times are sums of known parts"
         got = f"{study.file.evaluator} with {', '.join(sorted(backends))}"
         raise ConfigError("evaluator", rule, got=got)
     platform = study.file.run.get("platform")
@@ -190,6 +208,7 @@ def check_provable(study: Study) -> None:
     Raises:
         ConfigError: The designs or an objective have no bounds, in one of its scenarios at least.
     """
+    study = with_cells(study)
     check_comparable(study)
     for scenario in study.evaluator_input.scenarios:
         try:

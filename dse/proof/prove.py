@@ -15,6 +15,7 @@ from dse.evaluate import Evaluation, build_evaluator
 from dse.evaluate.base import evaluate
 from dse.proof.boxes import Box, Boxes, Values
 from dse.proof.designs import check_provable
+from dse.proof.ranges import with_cells
 from dse.proof.scenarios import known_designs
 from dse.rank.pareto import Front, no_worse, non_dominated
 from dse.space import Design, design_key
@@ -28,6 +29,9 @@ Flags = NDArray[np.bool_]
 _AT_ONCE = 4
 _TRIED = 256
 _PLANS = 64
+_MOST_CELLS = 64
+"""Cells in which a design was simulated, from which on one is set aside that is no better than one
+in which the bound was too loose: it would change nothing of what is proven."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,10 +87,14 @@ class _Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Candidate:
-    """A design to be simulated; *values* (1, objectives): what it may reach."""
+    """A design to be simulated; *values* (1, objectives): what it may reach.
+
+    Beside one of a *cell* lie others, which may reach as much and are never asked for.
+    """
 
     design: Design
     values: Floats
+    in_cell: bool = False
 
 
 class Prover:
@@ -114,12 +122,18 @@ class Prover:
             ConfigError: Nothing is proven for an objective, a knob or the evaluator of the study.
         """
         check_provable(study)
+        self._ranges = frozenset(knob.name for knob in study.space.continuous)
+        study = with_cells(study, gap)
         self._study, self._found, self._canonical = study, _Found(gap), canonical
         self._begin_s = time.process_time()
         self._boxes = {
-            dimensions: Boxes(study.space, dimensions, known_designs(study, dimensions))
+            dimensions: Boxes(
+                study.space, dimensions, known_designs(study, dimensions), self._ranges
+            )
             for dimensions in study.space.dimensions
         }
+        self._lost = _Found(gap)  # what designs may reach beside those that were simulated
+        self._cells = 0
         self._queue: list[tuple[float, int, int, Box]] = []
         self._order = count()
         self._candidates: deque[_Candidate] = deque()
@@ -132,9 +146,10 @@ class Prover:
     @property
     def is_closed(self) -> bool:
         """True if the gap is proven."""
-        return self._has_begun and not (
-            self._queue or self._candidates or self._asked or self._is_torn
-        )
+        is_open = self._queue or self._candidates or self._asked or self._is_torn
+        if not self._has_begun or is_open:
+            return False
+        return not len(self._lost_points())
 
     def advance(self) -> bool:
         """Look at the most promising box; false if there is none left."""
@@ -162,7 +177,7 @@ class Prover:
             self._look_at(dimensions, box)
         elif box is not whole:
             self._push_hopeful(dimensions, box)
-        elif box.low == box.high:
+        elif boxes.is_corner(box):
             self._ask_for_best(dimensions, self._hopeful(dimensions, box))
         else:
             for half in boxes.halves(box):
@@ -182,6 +197,8 @@ class Prover:
             else:
                 self._asked[key] = candidate
                 self._known.add(key)
+                if candidate.in_cell:
+                    self._found.give_up(candidate.values)
                 self._simulations += 1
                 return candidate.design
         return None
@@ -199,6 +216,15 @@ class Prover:
         if evaluation.state == "complete":
             names = self._study.goals.objectives
             self._found.front.add(design, [evaluation.objectives[name] for name in names])
+        if candidate is not None and candidate.in_cell:
+            self._lost.give_up(candidate.values)
+            self._cells += 1
+
+    def _lost_points(self) -> Floats:
+        """(N, objectives) that designs of cells may reach, and none found is near enough to."""
+        points = np.array(self._lost.given_up).reshape(-1, len(self._study.goals.objectives))
+        lost: Floats = points[~self._found.covers(points)]
+        return lost
 
     def _tear(self, candidate: _Candidate) -> None:
         """Nobody knows how good *candidate* is: the proof has a hole."""
@@ -206,7 +232,10 @@ class Prover:
         self._found.give_up(candidate.values)
 
     def _key(self, design: Design) -> str:
-        return design_key(self._canonical(design))
+        known = self._canonical(design)
+        if self._ranges:  # samplers move values by their rounding
+            known = {n: f"{v:.9e}" if n in self._ranges else v for n, v in known.items()}
+        return design_key(known)
 
     def _push(self, dimensions: int, box: Box) -> None:
         worth = sum(np.log(max(value, 1e-300)) for value in box.values)
@@ -233,9 +262,10 @@ class Prover:
         order = np.argsort(box.times_s, kind="stable")
         values = boxes.all_values(box)
         for index in order[:wanted].tolist():
-            for row in boxes.alike(box.rows[index]).tolist():
+            for row in boxes.alike(boxes.slowest(box, box.rows[index])).tolist():
                 design = self._study.space.design(dimensions, row)
-                self._candidates.append(_Candidate(design=design, values=values[[index]]))
+                one = _Candidate(design=design, values=values[[index]], in_cell=box.low != box.high)
+                self._candidates.append(one)
         if goes_on:
             rest = np.zeros(len(order), np.bool_)
             rest[order[wanted:]] = True
@@ -244,6 +274,9 @@ class Prover:
     def _set_aside(self, values: Floats) -> Flags:
         """Mark the covered designs; remember what they may reach."""
         covered = self._found.covers(values)
+        if self._cells >= _MOST_CELLS:
+            for point in self._lost_points():
+                covered |= no_worse(point, values)
         self._found.give_up(_least(values[covered]))
         return covered
 

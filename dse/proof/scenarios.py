@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.proof.designs import KnownDesigns, Rows, in_scenario
+from dse.proof.designs import KnownDesigns, Rows, Ways, in_scenario
 from dse.study.compile import Study
 
 Floats = NDArray[np.float64]
@@ -51,13 +51,19 @@ class ScenarioDesigns:
         """Numbers of the blocks that the bounds depend on."""
         return frozenset().union(*(one.bounded_blocks for one in self._timed))
 
-    def times_s(self, rows: Rows) -> Floats:
+    @property
+    def algorithms(self) -> tuple[tuple[int, int], ...]:
+        """Block and column of each knob that chooses algorithms of collectives and no more."""
+        return self._timed[0].algorithms
+
+    def times_s(self, rows: Rows, ways: Ways | None = None) -> Floats:
         """Lower bounds of the times T; infinite where a design cannot be built or used.
 
         Args:
             rows: (N, blocks) row of each block; all with the same accelerator.
+            ways: By block, rows of it: bound those designs that take the *algorithms* of any.
         """
-        return self._joined(rows, KnownDesigns.times_s)
+        return self._joined(rows, lambda one, own: one.times_s(own, ways))
 
     def plan_times_s(self, rows: Rows) -> Floats:
         """Bounds on computing alone, whether or not the memory has room."""

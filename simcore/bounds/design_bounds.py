@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.bounds.design_columns import Codes, ColumnSet, DesignColumns, PlanRows
+from simcore.bounds.design_columns import Codes, ColumnSet, PlanRows
 from simcore.bounds.grown import Grown
 from simcore.bounds.machine_terms import (
     AXES,
@@ -34,6 +35,7 @@ from simcore.machine.graph_dimensions import is_network
 from simcore.machine.native import NATIVE, NATIVE_KEYS, is_native
 from simcore.machine.system import ALGORITHM_KEYS
 from simcore.memory.footprint import footprint
+from simcore.network import BACKENDS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -94,7 +96,7 @@ class DesignBounds:
             holders = ("stack", "workload", "plan", "platform.tiers", *sizes)
             self._tiers = part(rows.add_tiers, *holders)
         self._fill = part(rows.add_footprint, "stack", "workload", "plan")
-        self._system = part(rows.add_system, *(f"system.{key}" for key in _SYSTEM_KEYS))
+        self._system = part(rows.add_system, "backend", *(f"system.{key}" for key in _SYSTEM_KEYS))
         places = [f"platform.dimensions[{d}]" for d in range(self._count)]
         shared = _native_roots(template, choices, places)
         self._links = [
@@ -117,7 +119,18 @@ class DesignBounds:
         parts += [self._tiers] if self._tiers else []
         return frozenset(path for part in parts for path in part.paths)
 
-    def times_s(self, codes: Codes, *, within_capacity: bool = False) -> Floats:
+    @property
+    def algorithms(self) -> frozenset[str]:
+        """The columns that choose algorithms of collectives."""
+        return frozenset(p for part in self._links for p in part.paths if p.startswith("system."))
+
+    def times_s(
+        self,
+        codes: Codes,
+        *,
+        within_capacity: bool = False,
+        ways: Mapping[str, Sequence[int]] | None = None,
+    ) -> Floats:
         """Lower bounds of the iteration times, never above what the simulator says.
 
         Args:
@@ -125,6 +138,8 @@ class DesignBounds:
             within_capacity: Bound those designs alone whose links carry no more than they can
                 (``IterationResult.link_loads`` up to 1): none is sooner done than its collectives
                 pass its links. The simulated times of others may be shorter.
+            ways: By path among ``algorithms``, positions in its choices in place of those in
+                *codes*: the bound is one for all designs that take any of them.
 
         Returns:
             (N,) float64; infinite where a plan or the place of a group breaks a rule.
@@ -132,33 +147,40 @@ class DesignBounds:
         Raises:
             ConfigError: A value is not allowed in a run file.
         """
-        bounds_s = np.maximum(self._all_s(codes, has_network=True), self._tiers_s(codes))
-        return np.maximum(bounds_s, self._traffic_s(codes)) if within_capacity else bounds_s
+        bounds_s = self._all_s(codes, has_network=True, ways=ways or {})
+        bounds_s = np.maximum(bounds_s, self._tiers_s(codes))
+        if not within_capacity:
+            return bounds_s
+        return np.maximum(bounds_s, self._traffic_s(codes, ways or {}))
 
     def compute_times_s(self, codes: Codes) -> Floats:
         """``times_s`` with a network that takes no time and any number of NPUs.
 
         A bound for every machine with the NPU and every system: only the plan matters.
         """
-        return self._all_s(codes, has_network=False)
+        return self._all_s(codes, has_network=False, ways={})
 
-    def _traffic_s(self, codes: Codes) -> Floats:
+    def _traffic_s(self, codes: Codes, ways: Mapping[str, Sequence[int]]) -> Floats:
         """Least times in which links carry what collectives send over them."""
         designs = len(next(iter(codes.values()))) if codes else 1
         floors = np.empty(designs)
         for begin in range(0, designs, _BLOCK):
             block = slice(begin, min(begin + _BLOCK, designs))
-            picks, rates = self._picks(codes, block, has_network=True)
+            picks, rates = self._picks(codes, block, True, ways)
             tables = self._rows.tables()
             floors[block] = traffic_floors(tables, picks, rates, self._rows.plans.longest[0])
         return floors * (1e-9 * _SAFETY)
 
-    def _all_s(self, codes: Codes, *, has_network: bool) -> Floats:
+    def _all_s(
+        self, codes: Codes, *, has_network: bool, ways: Mapping[str, Sequence[int]]
+    ) -> Floats:
         designs = len(next(iter(codes.values()))) if codes else 1
         bounds = np.empty(designs)
         for begin in range(0, designs, _BLOCK):
             block = slice(begin, min(begin + _BLOCK, designs))
-            bounds[block] = self._block_ns(codes, block, has_network)
+            picks, rates = self._picks(codes, block, has_network, ways)
+            longest = np.array(self._rows.plans.longest, np.int64)
+            bounds[block] = time_bounds(self._rows.tables(), picks, rates, longest)
         return np.maximum(bounds * (1e-9 * _SAFETY), self._work_s(codes))
 
     def floor_times_s(self, codes: Codes) -> Floats:
@@ -202,12 +224,9 @@ class DesignBounds:
         table = self._rows.footprint_bytes.array_and(np.inf)  # row -1 is the last one
         return np.broadcast_to(table[rows], (designs,)).copy()
 
-    def _block_ns(self, codes: Codes, block: slice, has_network: bool) -> Floats:
-        picks, rates = self._picks(codes, block, has_network)
-        longest = np.array(self._rows.plans.longest, np.int64)
-        return time_bounds(self._rows.tables(), picks, rates, longest)
-
-    def _picks(self, codes: Codes, block: slice, has_network: bool) -> tuple[Ints, Floats]:
+    def _picks(
+        self, codes: Codes, block: slice, has_network: bool, ways: Mapping[str, Sequence[int]]
+    ) -> tuple[Ints, Floats]:
         """Rows of the designs in the tables, and rates of their links."""
         rows, size = self._rows, block.stop - block.start
         picks = np.empty((size, 3 + self._count), np.int64)
@@ -215,12 +234,25 @@ class DesignBounds:
         picks[:, 0] = self._plan.rows(codes, block)
         picks[:, 2] = self._system.rows(codes, block)
         for d, part in enumerate(self._links):
-            picks[:, 3 + d] = part.rows(codes, block)
+            picks[:, 3 + d] = self._link_rows(part, codes, block, ways)
         for column, part in enumerate(self._rates):
             found = part.rows(codes, block)
             rates[:, column] = np.array(rows.rates[column])[found]
         picks[:, 1] = rows.places_of(picks) if has_network else NO_NETWORK
         return picks, rates
+
+    def _link_rows(
+        self, part: ColumnSet, codes: Codes, block: slice, ways: Mapping[str, Sequence[int]]
+    ) -> Ints | int:
+        """Kinds of link of one dimension; with *ways*, those that are one of several."""
+        own = [path for path in part.paths if path in ways]
+        if not own:
+            return part.rows(codes, block)
+        size, found = block.stop, []
+        for chosen in product(*(ways[path] for path in own)):
+            columns = {path: np.full(size, code) for path, code in zip(own, chosen, strict=True)}
+            found.append(part.rows({**codes, **columns}, block))
+        return self._rows.any_links(np.stack(np.broadcast_arrays(*found)))
 
 
 def _refuse_networks(platform: Mapping[str, Any]) -> None:
@@ -249,6 +281,7 @@ class _Rows:
         dimensions: Of the network.
         layouts: NPUs and groups of plans.
         layout_of_plan: Per plan.
+        timed: Per system, whether times of messages are known from below.
         place_index: Finds the places of designs.
         phases: Costs of phases.
         rates: Per latency, then per bandwidth, its values in ns, and in ns per byte.
@@ -260,6 +293,7 @@ class _Rows:
     layout_of_plan: Grown = field(default_factory=lambda: Grown(np.int64))
     links: Numbered[Link] = field(default_factory=Numbered)
     systems: Grown = field(default_factory=lambda: Grown(time_bound.SYSTEM))
+    timed: Grown = field(default_factory=lambda: Grown(np.bool_))
     places: Places = field(init=False)
     place_index: PlaceIndex = field(init=False)
     phases: PhaseTables = field(default_factory=PhaseTables)
@@ -309,12 +343,24 @@ class _Rows:
         return len(self.tiers_ns) - 1
 
     def add_system(self, run: Run) -> int:
-        self.systems.append(system_row(run.system))
+        backend = BACKENDS[run.backend]
+        self.systems.append(system_row(run.system, backend.messages_meet))
+        self.timed.append(backend.has_bounds)
         return len(self.systems) - 1
 
     def add_link(self, dimension: int, run: Run) -> int:
         self._check(run)
         return self.links.number(Link.of(run.system, run.platform.dimensions, dimension))
+
+    def any_links(self, found: Ints) -> Ints:
+        """Kinds of link that are one of several, (N,) of those *found*, (ways, N)."""
+        distinct, place = np.unique(found, axis=1, return_inverse=True)
+        known = list(self.links.numbers)
+        numbers = [
+            self.links.number(Link.any_of([known[at] for at in sorted({*column})]))
+            for column in distinct.T.tolist()
+        ]
+        return np.array(numbers, np.int64)[place.reshape(-1)]
 
     def add_rate(self, dimension: int, name: str, run: Run) -> int:
         self._check(run)
@@ -333,10 +379,15 @@ class _Rows:
             raise ConfigError("platform.dimensions", rule, got=found)
 
     def places_of(self, picks: Ints) -> Ints:
-        """Place of each design, ``_INFEASIBLE`` where it has no plan."""
+        """Place of each design, ``_INFEASIBLE`` where it has no plan.
+
+        Messages of networks without bounds may arrive at once.
+        """
         npus = np.array([link.npus for link in self.links.numbers], np.int64)
         layout = self.layout_of_plan.array_and(_INFEASIBLE)[picks[:, 0]]
-        return self.place_index.find(list(self.layouts.numbers), npus, layout, picks[:, 3:])
+        found = self.place_index.find(list(self.layouts.numbers), npus, layout, picks[:, 3:])
+        is_timed = self.timed.array()[picks[:, 2]]
+        return np.where(is_timed | (found < 0), found, NO_NETWORK)
 
     def tables(self) -> BoundTables:
         """The kernel's tables, packed anew where rows have come."""
@@ -361,39 +412,3 @@ class _Rows:
             )
             self.packed_rows = rows
         return self.packed
-
-
-def lower_bounds(
-    run: RunTemplate | Mapping[str, Any], designs: object, *, within_capacity: bool = False
-) -> Floats:
-    """Lower bounds of the iteration times of many designs, in seconds.
-
-    Args:
-        run: The run file (its table, or a template) that the designs change.
-        designs: What they change by path: a list of dicts, a mapping of columns, or a DataFrame.
-        within_capacity: Bound those designs alone whose links carry no more than they can, by what
-            their collectives send too; see ``DesignBounds.times_s``.
-
-    Returns:
-        (N,) float64, never above ``simulate``; infinite where a design breaks a rule.
-
-    Raises:
-        ConfigError: A path or a value is not allowed in a run file.
-    """
-    columns = DesignColumns.of(designs)
-    bounds = DesignBounds(_template(run), columns.choices)
-    return bounds.times_s(columns.codes, within_capacity=within_capacity)
-
-
-def footprints(run: RunTemplate | Mapping[str, Any], designs: object) -> Floats:
-    """Bytes that the fullest NPU of each design needs; arguments as for ``lower_bounds``.
-
-    Returns:
-        (N,) float64, equal to ``footprint``; infinite where the plan does not fit the workload.
-    """
-    columns = DesignColumns.of(designs)
-    return DesignBounds(_template(run), columns.choices).footprint_bytes(columns.codes)
-
-
-def _template(run: RunTemplate | Mapping[str, Any]) -> RunTemplate:
-    return run if isinstance(run, RunTemplate) else RunTemplate.from_table(dict(run))

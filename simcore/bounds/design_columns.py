@@ -237,7 +237,8 @@ class PlanRows:
     def add(self, terms: PlanTerms, memory_ns_per_byte: float) -> int:
         """Append one plan; gives its row."""
         plan = len(self.collectives), len(self.segments), len(self.stages)
-        self.plans.append((*plan, terms.batches, terms.message_bytes, terms.interleave))
+        rest = terms.batches, terms.message_bytes, terms.interleave, terms.overlaps
+        self.plans.append((*plan, *rest))
         self.memory_ns_per_byte.append(memory_ns_per_byte)
         numbers = {key: index for index, key in enumerate(terms.collectives)}
         for kind, axis, size_bytes in terms.collectives:
@@ -258,7 +259,7 @@ class PlanRows:
 
     def arrays(self) -> dict[str, Any]:
         """The fields of ``BoundTables`` that are about plans."""
-        end = len(self.collectives), len(self.segments), len(self.stages), 0, 0, 0
+        end = len(self.collectives), len(self.segments), len(self.stages), 0, 0, 0, 0
         return {
             "plans": self.plans.array_and(end),
             "memory_ns_per_byte": self.memory_ns_per_byte.array(),

@@ -1,14 +1,14 @@
 """Tables of the machine's side of the bound: where groups lie, kinds of links, systems."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.bounds.phase_costs import NOTHING, CostLine, PhaseCost, phase_cost
+from simcore.bounds.phase_costs import NOTHING, CostLine, PhaseCost, least_cost, phase_cost
 from simcore.engines.collectives.placement import place_group
 from simcore.errors import InfeasibleError
 from simcore.kernels.bounds import time_bound
@@ -50,11 +50,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """One kind of network dimension, with its algorithm for each kind of collective."""
+    """One kind of network dimension, with its algorithm for each kind of collective.
+
+    Attributes:
+        topology: Of the dimension.
+        npus: Likewise.
+        algorithms: Per kind of collective those of which it is one.
+    """
 
     topology: str
     npus: int
-    algorithms: tuple[str, ...]
+    algorithms: tuple[tuple[str, ...], ...]
 
     @classmethod
     def of(cls, system: System, dimensions: Sequence[Dimension], index: int) -> "Link":
@@ -63,8 +69,14 @@ class Link:
         return cls(
             topology=dimensions[index].topology,
             npus=dimensions[index].npus,
-            algorithms=tuple(system.algorithms(kind, topologies)[index] for kind in KINDS),
+            algorithms=tuple((system.algorithms(kind, topologies)[index],) for kind in KINDS),
         )
+
+    @classmethod
+    def any_of(cls, links: Sequence["Link"]) -> "Link":
+        """Link of which it is known that it is one of *links*, of one topology and size."""
+        each = zip(*(link.algorithms for link in links), strict=True)
+        return replace(links[0], algorithms=tuple(tuple(sorted({*sum(own, ())})) for own in each))
 
     @property
     def row(self) -> tuple[int, int, int]:
@@ -181,14 +193,17 @@ class PhaseTables:
         line = CostLine(topology=link.topology, npus=npus, members=members, stride=stride)
         found = [0] * len(_PHASES)
         for column, chooser, kind in _PHASES:
-            name = link.algorithms[list(KINDS).index(chooser)]
-            pair = tuple(phase_cost(name, kind, line, first=first) for first in (False, True))
+            names = link.algorithms[list(KINDS).index(chooser)]
+            pair = tuple(
+                least_cost([phase_cost(name, kind, line, first=first) for name in names])
+                for first in (False, True)
+            )
             found[column] = 2 * self.costs.number(pair)
         return found
 
 
-def system_row(system: System) -> tuple[float, ...]:
-    """``BoundTables.systems``."""
+def system_row(system: System, meets: bool) -> tuple[float, ...]:
+    """``BoundTables.systems``; *meets*: messages slow each other down."""
     profile = system.profile
     return (
         float(system.chunks),
@@ -198,6 +213,7 @@ def system_row(system: System) -> tuple[float, ...]:
         float(system.inter_dimension != "ascending"),
         float(system.phase_end == "each"),
         float(profile.compute_slots == 1 and profile.communication_streams == 1),
+        float(meets),
     )
 
 

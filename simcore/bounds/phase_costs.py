@@ -6,6 +6,7 @@ bytes, delays or reduced bytes on its longest path. That is exact where a member
 under way (rings, halving-doubling) and for trees; the direct algorithm is counted here.
 """
 
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
 from math import lcm
@@ -90,6 +91,28 @@ NOTHING = PhaseCost(
     divisor=1, hops=0, units=0, messages=0, delays=0, reduced=0, reductions=0,
     grows=1, shrinks=1, unlike=0, sent=0.0,
 )  # fmt: skip
+
+
+def least_cost(costs: Sequence[PhaseCost]) -> PhaseCost:
+    """A cost that none of *costs* goes below, whatever the size; they leave the same buffer."""
+    if len(costs) == 1:
+        return costs[0]
+    divisor = lcm(*(cost.divisor for cost in costs))
+    known = divisor <= _MOST_PARTS  # else what is left of a unit may be all of it
+    parts = [divisor // cost.divisor if known else 0 for cost in costs]
+    pairs = [*zip(costs, parts, strict=True)]
+    return replace(
+        costs[0],
+        divisor=divisor if known else 1,
+        hops=min(cost.hops for cost in costs),
+        units=min(cost.units * part for cost, part in pairs),
+        messages=max(cost.messages for cost in costs),
+        delays=min(cost.delays for cost in costs),
+        reduced=min(cost.reduced * part for cost, part in pairs),
+        reductions=max(cost.reductions for cost in costs),
+        unlike=max(cost.unlike for cost in costs),
+        sent=min(cost.sent * part for cost, part in pairs),
+    )
 
 
 @lru_cache(maxsize=65536)

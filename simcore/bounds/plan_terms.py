@@ -61,6 +61,8 @@ class PlanTerms:
         stages: For each stage its sums, shared by stages that are alike.
         held: For each stage, micro-batches whose activations it may hold.
         message_bytes: What neighbouring stages send each other.
+        overlaps: Passes of a stage run beside each other: only their computing adds up, where an
+            NPU has one slot for it.
     """
 
     npus: int
@@ -74,6 +76,7 @@ class PlanTerms:
     batches: int
     interleave: int
     message_bytes: int
+    overlaps: bool = False
 
 
 def plan_terms(
@@ -111,14 +114,22 @@ def plan_terms(
         batches=whole,
         interleave=plan.interleave,
         message_bytes=reader.message_bytes(),
+        overlaps=_overlaps(plan),
     )
 
 
 def _is_chain(workload: Workload, plan: ParallelPlan) -> bool:
-    """True if the passes of a stage follow each other in the order that the terms know."""
+    """True if the passes of a stage follow each other in the order that the terms know.
+
+    Those that run in pairs do so but for their computing, where a stage holds one chunk.
+    """
     if plan.offload.tiers or (plan.interleave > 1 and plan.chunk_group != plan.pp):
         return False
-    return workload.trains and not SCHEDULES[plan.schedule].overlaps
+    return workload.trains and not (_overlaps(plan) and plan.interleave > 1)
+
+
+def _overlaps(plan: ParallelPlan) -> bool:
+    return SCHEDULES[plan.schedule].overlaps
 
 
 def _nothing_known(workload: Workload, plan: ParallelPlan) -> PlanTerms:
@@ -220,14 +231,20 @@ class _StageSummer:
             time_bound.FORWARD_EXIT: self._path(first.segments, to_exit=True),
             time_bound.BACKWARD_EXIT: self._path(last.segments, to_exit=True),
             time_bound.BACKWARD_LAST: self._path(last.segments, to_exit=False),
-            time_bound.FORWARDS: self._serial(forward),
-            time_bound.BACKWARDS: self._serial(backward),
             time_bound.SLOT: self._numbered(
                 Counter(self._items([*forward, *backward], NodeKind.COLLECTIVE))
             ),
         }
-        sends = len(self._items([*forward, *backward], NodeKind.SEND))
-        return StageSums(terms=terms | self._tail(last), constants={time_bound.SENDS: float(sends)})
+        constants = {
+            time_bound.SENDS: float(len(self._items([*forward, *backward], NodeKind.SEND)))
+        }
+        for which, units in ((time_bound.FORWARDS, forward), (time_bound.BACKWARDS, backward)):
+            if _overlaps(self._plan.graph.plan):
+                items = self._items(units, NodeKind.COMPUTE)
+                constants[which] = float(sum(self._plan.operator_ns[item] for item in items))
+            else:
+                terms[which] = self._serial(units)
+        return StageSums(terms=terms | self._tail(last), constants=constants)
 
     def _items(self, units: Sequence[int], kind: NodeKind) -> list[int]:
         """Operators or collectives of all nodes of a *kind* in some units."""

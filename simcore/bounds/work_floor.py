@@ -4,8 +4,9 @@ The graph of one stage with all layers gives the time of each layer. With f and 
 micro-batch's forward and backward pass through a chunk of a stage, no stage starts before the
 first micro-batch has passed the first chunks of the stages before it; after its last backward pass,
 whichever chunk that is of, these stages have theirs. With m micro-batches no iteration is shorter
-than ``sum over r < s of (f of the first chunk + least b of r) + m x all f and b of s``. Schedules
-that compute weight gradients apart have no floor, as their stages end otherwise: it is 0.
+than ``sum over r < s of (f of the first chunk + least b of r) + m x all f and b of s``. Of
+schedules that compute weight gradients apart, what comes after the last unit of a stage is not
+counted: it may be nothing but weight gradients, which no other stage waits for.
 """
 
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from simcore.terms import NodeKind
 from simcore.workload import ParallelPlan, Updates, Workload, build_graph, microbatches
 from simcore.workload.offload import Offload
 from simcore.workload.rules import check_splits
+from simcore.workload.schedules import SCHEDULES
 from simcore.workload.spans import chunk_spans
 
 Floats = NDArray[np.float64]
@@ -75,10 +77,12 @@ class WorkFloor:
             _number(run.platform.npu, self._npus),
             run.compute,
         )
-        key = layers, run.plan.pp, run.plan.interleave, run.plan.chunk_layers
+        key = layers, run.plan.pp, run.plan.interleave, run.plan.chunk_layers  # and its schedule
         if key not in self._stages:
             passes_ns = self._passes_ns(run, layers)
-            first_ns = passes_ns[0, 0] + passes_ns[1].min(axis=0)
+            first_ns = passes_ns[0, 0]
+            if not SCHEDULES[run.plan.schedule].splits_backward:
+                first_ns = first_ns + passes_ns[1].min(axis=0)
             before_ns = np.concatenate([np.zeros(1), first_ns[:-1].cumsum()])
             self._stages[key] = passes_ns.sum(axis=(0, 1)), before_ns
         return self._stages[key]
@@ -89,7 +93,10 @@ class WorkFloor:
             self._layers[layers] = _until_layer_ns(run, self.memo)
         ends = [span.stop for span in chunk_spans(run.workload, run.plan)]
         until_ns = self._layers[layers][:, [0, *ends]]
-        return np.diff(until_ns).reshape(2, run.plan.interleave, run.plan.pp)
+        passes_ns = np.diff(until_ns).reshape(2, run.plan.interleave, run.plan.pp)
+        if run.plan.mirrors:
+            passes_ns[:, 1] = passes_ns[:, 1, ::-1]
+        return passes_ns
 
 
 _ONE_STAGE: dict[str, object] = {
@@ -108,6 +115,8 @@ _of_a_layer = attrgetter(
 
 def _on_one_stage(plan: ParallelPlan, workload: Workload) -> tuple[ParallelPlan, Workload]:
     alone = plan.model_copy(update={**_ONE_STAGE, "dp": plan.ep})
+    if SCHEDULES[plan.schedule].splits_backward:  # the same operators, if at other times
+        alone = alone.model_copy(update={"schedule": "1f1b"})
     return alone, workload.with_batch(plan.ep * plan.micro_batch)
 
 

@@ -51,8 +51,8 @@ class NetworkBackend:
         kernel_code: The event kernel's number for it.
         messages_meet: Whether messages slow each other down, so that what an NPU does depends on
             what all others send: every NPU and every message is then followed.
-        has_bounds: Whether lower bounds are known of it: those of ``congestion_unaware``, where
-            they hold, as no message arrives sooner than there.
+        has_bounds: Whether no message arrives sooner than in ``congestion_unaware``, with each
+            hop's time rounded down to whole ns; else lower bounds are those of computing alone.
         counts_bytes: Whether a receive ends when its bytes have come, in however many messages with
             its tag; else it takes one message of its size.
     """

@@ -15,6 +15,7 @@ class CongestionAwareMultidim(NetworkBackend):
 
     kernel_code = AWARE
     link_rule = LinkRule.QUEUED
+    has_bounds = True
 
 
 class CongestionAware(CongestionAwareMultidim):

@@ -115,7 +115,22 @@ def test_a_study_of_scenarios_ends_once_its_gap_is_proven() -> None:
 
 
 def test_a_scenario_without_bounds_is_refused() -> None:
-    crowded = {"name": "crowded", "run": {"backend": "flow"}}
+    dimensions = STUDY["run"]["platform"]["dimensions"]
+    graph = {"network": {"kind": "torus", "npus": [4, 4]}}
+    crowded = {"name": "crowded", "run": {"platform": {"dimensions": [*dimensions, graph]}}}
     study = compile_study({**STUDY, "scenarios": [{"name": "plain"}, crowded]})
-    with pytest.raises(ConfigError, match="flow"):
+    with pytest.raises(ConfigError, match=r"scenarios\.crowded\..*no graph"):
         close_gap(study)
+
+
+def test_a_scenario_in_which_messages_share_links_is_bounded_too() -> None:
+    crowded = {"name": "crowded", "run": {"backend": "flow"}}
+    few = {**SPACE, "require": [*SPACE["require"], "plan.tp == 4"]}
+    data = {**STUDY, "space": few, "scenarios": [{"name": "plain"}, crowded], "aggregate": "mean"}
+    study = compile_study({**data, "objectives": {"iteration_time": "minimise"}})
+    proof = close_gap(study, gap=0.0)
+    evaluator = build_evaluator(study.evaluator_input)
+    outcomes = [evaluate(evaluator, study.goals, design) for design in study.space.designs()]
+    done = [o.objectives["iteration_time"] for o in outcomes if o.state == "complete"]
+    assert proof.is_closed
+    assert proof.values[0, 0] == min(done)

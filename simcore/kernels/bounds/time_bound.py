@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.kernels.bounds.phases_in_turn import Chunks, any_order_ns, in_order_ns
 from simcore.kernels.jit import njit
-from simcore.kernels.records import Record, Records, record_of
+from simcore.kernels.records import Records, record_of
 
 # Kinds of collectives and, of an all-reduce that scatters and gathers, of its phases.
 ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE, ALL_TO_ALL, SUM_SCATTER, SUM_GATHER = range(6)
@@ -21,11 +22,14 @@ PHASE = record_of(
 )  # fmt: skip
 """Least cost of one phase, see ``bounds.phase_costs.PhaseCost``."""
 
-SYSTEM = record_of(np.float64, "chunks", "active", "delay", "aware", "reordered", "each", "serial")
+SYSTEM = record_of(
+    np.float64, "chunks", "active", "delay", "aware", "reordered", "each", "serial", "meets"
+)
 
 PLAN = record_of(
-    np.int64, "collectives", "segments", "stages", "microbatches", "message_bytes", "interleave"
-)
+    np.int64, "collectives", "segments", "stages", "microbatches", "message_bytes", "interleave",
+    "overlaps",
+)  # fmt: skip
 """A plan: where its collectives, segments and stages begin, and the rest of it."""
 
 COLLECTIVE = record_of(np.int64, "kind", "axis", "bytes")
@@ -98,17 +102,6 @@ class BoundTables(NamedTuple):
     systems: Records
 
 
-class Chunks(NamedTuple):
-    """Chunks of the collective at hand, and what they run on."""
-
-    size: float
-    count: float
-    active: float  # that a dimension works on at once
-    delay_ns: float  # what it costs an NPU to handle a message
-    memory_ns: float  # per byte that is reduced
-    ends_first: int  # 1: costs of a phase are those of the member that ends first, 0: last
-
-
 @njit(cache=True, error_model="numpy")
 def time_bounds(tables: BoundTables, picks: Ints, rates: Floats, longest: Ints) -> Floats:
     """Lower bound of each design's iteration time.
@@ -161,10 +154,10 @@ def _collective_times(
             continue
         system = systems[picks[n, 2]]
         for d in range(dimensions):
-            link_ns[0, d] = rates[n, d]
+            link_ns[0, d] = _latency_ns(rates[n, d], system["meets"])
             link_ns[1, d] = links[picks[n, 3 + d]]["per_npu"] * rates[n, dimensions + d]
-        ends_first = 1 if system["each"] > 0 else 0
-        weak[n] = system["serial"] == 0
+        ends_first = 1 if system["each"] > 0 or system["meets"] > 0 else 0
+        weak[n] = system["serial"] == 0 or system["meets"] > 0
         again = True
         while again:
             again = False
@@ -190,10 +183,16 @@ def _collective_times(
                 chunks = Chunks(size, cut, active, delay_ns, memory[plan], ends_first)
                 if reordered and count > 1:
                     scatters = group if split or kind == REDUCE_SCATTER else 1
-                    time = _any_order(phases, step, count, scatters, link_ns, chunks, weak[n])
+                    time = any_order_ns(phases, step, count, scatters, link_ns, chunks, weak[n])
                 else:
-                    time = _in_order(phases, step, count, link_ns, chunks, work, weak[n])
+                    time = in_order_ns(phases, step, count, link_ns, chunks, work, weak[n])
                 times[n, k - first] = time
+
+
+@njit(cache=True, error_model="numpy")
+def _latency_ns(latency: float, meets: float) -> float:
+    """Least latency of a hop: where messages meet, each hop's time is rounded by itself."""
+    return np.floor(latency) if meets > 0 else latency
 
 
 @njit(cache=True, error_model="numpy")
@@ -231,68 +230,6 @@ def order_of_phases(kind: int, split: bool, reordered: bool, involved: int, step
 
 
 @njit(cache=True, error_model="numpy")
-def _phase_ns(cost: Record, size: float, latency: float, per_byte: float, chunks: Chunks) -> float:
-    unit = size if cost["divisor"] == 1.0 else np.floor(size / cost["divisor"])
-    time = cost["hops"] * latency + cost["units"] * unit * per_byte
-    time = max(time - cost["messages"], 0.0) + cost["delays"] * chunks.delay_ns
-    reduced = cost["reduced"] * unit * chunks.memory_ns - cost["reductions"]
-    return time + max(3.0 * reduced, 0.0)
-
-
-@njit(cache=True, error_model="numpy")
-def _in_order(
-    phases: Records, step: Ints, count: int, link_ns: Floats, chunks: Chunks, work: Floats,
-    weak: bool,
-) -> float:  # fmt: skip
-    """Least time of chunks that pass *count* phases one after another.
-
-    Each dimension works on a few chunks at once: no schedule is shorter than one chunk's way, nor
-    than a dimension's work after the first chunk has come there and before the last one has gone
-    on from there.
-    """
-    size, path, opening = chunks.size, 0.0, 0.0
-    for j in range(count):
-        work[0, step[0, j]] = 0.0
-    for j in range(count):
-        d, cost = step[0, j], phases[step[1, j] + chunks.ends_first]
-        spent = _phase_ns(cost, size, link_ns[0, d], link_ns[1, d], chunks)
-        if cost["grows"] != cost["shrinks"]:
-            size = np.floor(size * cost["grows"] / cost["shrinks"])
-        if work[0, d] == 0.0:
-            work[1, d] = path
-        if j == 0:
-            opening = spent
-        path += spent
-        work[0, d] += spent
-        work[2, d] = path
-    if weak:
-        return path + (np.ceil(chunks.count / chunks.active) - 1) * opening
-    least, rounds = path, max(chunks.count / chunks.active, 1.0)
-    for j in range(count):
-        d = step[0, j]
-        least = max(least, work[1, d] + work[0, d] * rounds + path - work[2, d])
-    return least
-
-
-@njit(cache=True, error_model="numpy")
-def _any_order(
-    phases: Records, step: Ints, count: int, scatters: int, link_ns: Floats, chunks: Chunks,
-    weak: bool,
-) -> float:  # fmt: skip
-    """``_in_order`` where each dimension may be the last one, with the smallest chunks."""
-    path, busiest = 0.0, 0.0
-    for j in range(count):
-        d, cost = step[0, j], phases[step[1, j] + chunks.ends_first]
-        size = chunks.size
-        if scatters > 1:
-            size = np.floor(size / scatters) * cost["shrinks"]
-        spent = _phase_ns(cost, size, link_ns[0, d], link_ns[1, d], chunks)
-        path += spent
-        busiest = max(busiest, spent)
-    return path if weak else max(path, busiest * chunks.count / chunks.active)
-
-
-@njit(cache=True, error_model="numpy")
 def _segment_paths(tables: BoundTables, picks: Ints, times: Floats, longest: Ints) -> None:
     """Write the longest path through each segment, to its exit and to its last compute node."""
     plans, segments, nodes = tables.plans, tables.segments, tables.nodes
@@ -324,8 +261,9 @@ def _segment_paths(tables: BoundTables, picks: Ints, times: Floats, longest: Int
 
 @njit(cache=True, error_model="numpy")
 def _message_ns(
-    messages: Records, links: Records, picks: Ints, rates: Floats, n: int, size_bytes: int
-) -> float:
+    messages: Records, links: Records, picks: Ints, rates: Floats, n: int, size_bytes: int,
+    meets: float,
+) -> float:  # fmt: skip
     """Least time of a message between neighbouring stages of design *n*; 0 where none is sent."""
     place = picks[n, 1]
     d, distance = messages[place]["dimension"], messages[place]["distance"]
@@ -334,7 +272,7 @@ def _message_ns(
     link = links[picks[n, 3 + d]]
     hops = link["hops"] or min(distance, link["npus"] - distance)
     per_byte = link["per_npu"] * rates[n, picks.shape[1] - 3 + d]
-    message = hops * rates[n, d] + size_bytes * per_byte
+    message = hops * _latency_ns(rates[n, d], meets) + size_bytes * per_byte
     return np.floor(message * (1.0 - 1e-14))  # no rounding lifts it to the next ns
 
 
@@ -350,7 +288,7 @@ def _pipelines(
     each other because a stage may hold so many micro-batches only; and all its communication.
     """
     plans, stages = tables.plans, tables.stages
-    messages, links = tables.messages, tables.links
+    messages, links, systems = tables.messages, tables.links, tables.systems
     sums, sum_of_term, terms = tables.sums, tables.sum_of_term, tables.terms
     factors, constants = tables.factors, tables.constants
     total = np.empty((longest[2], SUMS))
@@ -360,7 +298,8 @@ def _pipelines(
         plan = picks[n, 0]
         if plan < 0 or picks[n, 1] < 0:
             continue
-        message = _message_ns(messages, links, picks, rates, n, plans[plan]["message_bytes"])
+        system, size_bytes = systems[picks[n, 2]], plans[plan]["message_bytes"]
+        message = _message_ns(messages, links, picks, rates, n, size_bytes, system["meets"])
         begin, batches = plans[plan]["stages"], plans[plan]["microbatches"]
         count = plans[plan + 1]["stages"] - begin
         at = 0.0
@@ -375,13 +314,17 @@ def _pipelines(
             arrival[s] = at
             at += total[row[s], FORWARD_EXIT] + message
         ready, after, slots = 0.0, 0.0, 0.0
+        # several slots compute passes at once that run beside each other
+        beside = plans[plan]["overlaps"] > 0 and system["serial"] == 0
         turn = 0.0  # from the exit of a stage's forward pass until its gradient is back
         came_back = -np.inf  # when the last micro-batch's gradient arrives
         for s in range(count - 1, -1, -1):
             own = total[row[s]]
             last, forwards, backwards = own[BACKWARD_LAST], own[FORWARDS], own[BACKWARDS]
+            if beside:
+                forwards = backwards = 0.0
             done = arrival[s] + batches * (forwards + backwards)
-            if plans[plan]["interleave"] == 1:
+            if plans[plan]["interleave"] == 1 and plans[plan]["overlaps"] == 0:
                 held = stages[begin + s]["held"]
                 around = own[FORWARD_EXIT] + turn
                 more = around + batches * backwards + (batches - held) * forwards

@@ -8,7 +8,7 @@ import pytest
 from graph_sums import bytes_by_axis, total_flop
 from plain_executor import run
 
-from simcore.bounds.design_bounds import lower_bounds
+from simcore.bounds import lower_bounds
 from simcore.config import load_run
 from simcore.errors import InfeasibleError
 from simcore.memory.footprint import footprint
