@@ -1,7 +1,6 @@
 """Lower bounds of the iteration times of many designs, and their footprints."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from typing import Any
@@ -9,42 +8,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.bounds.design_columns import Codes, ColumnSet, PlanRows
-from simcore.bounds.grown import Grown
+from simcore.bounds.design_columns import Codes, ColumnSet
+from simcore.bounds.design_rows import RATES, DesignRows
 from simcore.bounds.machine_terms import (
-    AXES,
     NO_NETWORK,
-    Layout,
-    Link,
-    Numbered,
-    PhaseTables,
-    PlaceIndex,
-    Places,
-    system_row,
 )
-from simcore.bounds.plan_terms import plan_terms
-from simcore.bounds.tier_floor import may_offload, tier_floor_ns
-from simcore.bounds.work_floor import NOT_WORK, WorkFloor
-from simcore.compute import COMPUTE_MODELS
+from simcore.bounds.tier_floor import may_offload
+from simcore.bounds.work_floor import NOT_WORK
 from simcore.config import Run, RunTemplate
-from simcore.errors import ConfigError, InfeasibleError
-from simcore.kernels.bounds import time_bound
-from simcore.kernels.bounds.time_bound import BoundTables, time_bounds
+from simcore.errors import ConfigError
+from simcore.kernels.bounds.time_bound import time_bounds
 from simcore.kernels.bounds.traffic_floor import traffic_floors
 from simcore.machine.graph_dimensions import is_network
 from simcore.machine.native import NATIVE, NATIVE_KEYS, is_native
 from simcore.machine.system import ALGORITHM_KEYS
-from simcore.memory.footprint import footprint
-from simcore.network import BACKENDS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _BLOCK = 1 << 15
-_INFEASIBLE = -1
 _SAFETY = 1 - 1e-12  # far more than the rounding of a few hundred sums
-_RATES = {"latency": ("latency",), "bandwidth": ("bandwidth", "oversubscription")}
-"""Rates of a dimension, and the keys that they depend on."""
 _SYSTEM_KEYS = (
     "chunks",
     "active_chunks_per_dimension",
@@ -75,7 +58,7 @@ class DesignBounds:
         """
         _refuse_networks(template.table["platform"])
         self._count = len(template.table["platform"]["dimensions"])
-        self._rows = _Rows(dimensions=self._count)
+        self._rows = DesignRows(dimensions=self._count)
 
         listed = {path: tuple(values) for path, values in choices.items()}
 
@@ -108,7 +91,7 @@ class DesignBounds:
         ]  # fmt: skip
         self._rates = [
             part(partial(rows.add_rate, d, name), *(f"{places[d]}.{key}" for key in keys), *shared)
-            for name, keys in _RATES.items()
+            for name, keys in RATES.items()
             for d in range(self._count)
         ]
 
@@ -271,144 +254,3 @@ def _native_roots(
         return []
     keys = ("npus", "shares_ports", *NATIVE_KEYS)
     return ["platform.npu", *(f"{place}.{key}" for place in places for key in keys)]
-
-
-@dataclass(slots=True, eq=False)
-class _Rows:
-    """The rows of the kernel's tables, as far as designs have asked for them.
-
-    Attributes:
-        dimensions: Of the network.
-        layouts: NPUs and groups of plans.
-        layout_of_plan: Per plan.
-        timed: Per system, whether times of messages are known from below.
-        place_index: Finds the places of designs.
-        phases: Costs of phases.
-        rates: Per latency, then per bandwidth, its values in ns, and in ns per byte.
-    """
-
-    dimensions: int
-    plans: PlanRows = field(default_factory=PlanRows)
-    layouts: Numbered[Layout] = field(default_factory=Numbered)
-    layout_of_plan: Grown = field(default_factory=lambda: Grown(np.int64))
-    links: Numbered[Link] = field(default_factory=Numbered)
-    systems: Grown = field(default_factory=lambda: Grown(time_bound.SYSTEM))
-    timed: Grown = field(default_factory=lambda: Grown(np.bool_))
-    places: Places = field(init=False)
-    place_index: PlaceIndex = field(init=False)
-    phases: PhaseTables = field(default_factory=PhaseTables)
-    rates: list[list[float]] = field(default_factory=list)
-    footprint_bytes: Grown = field(default_factory=lambda: Grown(np.float64))
-    work_ns: Grown = field(default_factory=lambda: Grown(np.float64))
-    tiers_ns: Grown = field(default_factory=lambda: Grown(np.float64))
-    work_floor: WorkFloor = field(default_factory=WorkFloor)
-    packed: BoundTables | None = None
-    packed_rows: tuple[int, ...] = ()
-
-    def __post_init__(self) -> None:
-        self.rates = [[] for _ in range(2 * self.dimensions)]
-        self.places = Places(self.dimensions)
-        self.place_index = PlaceIndex(self.places)
-
-    def add_plan(self, run: Run) -> int:
-        try:
-            compute = COMPUTE_MODELS[run.compute]()
-            terms = plan_terms(
-                run.workload, run.plan, run.platform.npu, compute, self.work_floor.memo
-            )
-        except InfeasibleError:
-            return _INFEASIBLE
-        self.layout_of_plan.append(self.layouts.number((terms.npus, terms.groups)))
-        return self.plans.add(terms, 1e9 / run.platform.npu.memory_bandwidth_bytes_per_s)
-
-    def add_footprint(self, run: Run) -> int:
-        try:
-            self.footprint_bytes.append(float(footprint(run.workload, run.plan).total_bytes))
-        except InfeasibleError:
-            return _INFEASIBLE
-        return len(self.footprint_bytes) - 1
-
-    def add_work(self, run: Run) -> int:
-        try:
-            self.work_ns.append(self.work_floor.time_ns(run))
-        except InfeasibleError:
-            return _INFEASIBLE
-        return len(self.work_ns) - 1
-
-    def add_tiers(self, run: Run) -> int:
-        try:
-            self.tiers_ns.append(tier_floor_ns(run, self.work_floor.memo))
-        except (InfeasibleError, ConfigError):
-            return _INFEASIBLE
-        return len(self.tiers_ns) - 1
-
-    def add_system(self, run: Run) -> int:
-        backend = BACKENDS[run.backend]
-        self.systems.append(system_row(run.system, backend.messages_meet))
-        self.timed.append(backend.has_bounds)
-        return len(self.systems) - 1
-
-    def add_link(self, dimension: int, run: Run) -> int:
-        self._check(run)
-        return self.links.number(Link.of(run.system, run.platform.dimensions, dimension))
-
-    def any_links(self, found: Ints) -> Ints:
-        """Kinds of link that are one of several, (N,) of those *found*, (ways, N)."""
-        distinct, place = np.unique(found, axis=1, return_inverse=True)
-        known = list(self.links.numbers)
-        numbers = [
-            self.links.number(Link.any_of([known[at] for at in sorted({*column})]))
-            for column in distinct.T.tolist()
-        ]
-        return np.array(numbers, np.int64)[place.reshape(-1)]
-
-    def add_rate(self, dimension: int, name: str, run: Run) -> int:
-        self._check(run)
-        where = run.platform.dimensions[dimension]
-        table = self.rates[list(_RATES).index(name) * self.dimensions + dimension]
-        is_latency = name == "latency"
-        table.append(
-            where.latency_s * 1e9 if is_latency else 1e9 / where.usable_bandwidth_bytes_per_s
-        )
-        return len(table) - 1
-
-    def _check(self, run: Run) -> None:
-        found = len(run.platform.dimensions)
-        if found != self.dimensions:
-            rule = f"designs must have as many as the run file ({self.dimensions})"
-            raise ConfigError("platform.dimensions", rule, got=found)
-
-    def places_of(self, picks: Ints) -> Ints:
-        """Place of each design, ``_INFEASIBLE`` where it has no plan.
-
-        Messages of networks without bounds may arrive at once.
-        """
-        npus = np.array([link.npus for link in self.links.numbers], np.int64)
-        layout = self.layout_of_plan.array_and(_INFEASIBLE)[picks[:, 0]]
-        found = self.place_index.find(list(self.layouts.numbers), npus, layout, picks[:, 3:])
-        is_timed = self.timed.array()[picks[:, 2]]
-        return np.where(is_timed | (found < 0), found, NO_NETWORK)
-
-    def tables(self) -> BoundTables:
-        """The kernel's tables, packed anew where rows have come."""
-        rows = tuple(
-            len(table)
-            for table in (self.plans.plans, self.links.numbers, self.systems, self.places.rows)
-        )
-        if self.packed is None or rows != self.packed_rows:
-            extents, phases = self.phases.arrays(self.places, list(self.links.numbers))
-            axes, count = len(AXES), self.dimensions
-            self.packed = BoundTables(
-                **self.plans.arrays(),
-                places=np.array([w for w, _ in self.places.rows], np.int64).reshape(
-                    -1, axes, count
-                ),
-                members=np.array([m for _, m in self.places.rows], np.int64).reshape(-1, axes),
-                messages=np.array(self.places.messages, time_bound.MESSAGE),
-                extents=extents,
-                phases=phases,
-                links=np.array([link.row for link in self.links.numbers], time_bound.LINK),
-                systems=self.systems.array(),
-            )
-            self.packed_rows = rows
-        return self.packed

@@ -9,7 +9,7 @@ from simcore.checks import RunChecks
 from simcore.compute import COMPUTE_MODELS
 from simcore.engines.choose import MAX_NODES
 from simcore.engines.collectives.ends import is_shared
-from simcore.engines.each_npu import expand
+from simcore.engines.each_npu import NodeTimes, expand
 from simcore.engines.events.input import EngineInput
 from simcore.engines.events.several import ProgramRun, SharedRun, bytes_by_pair
 from simcore.engines.machine_times import MachineTimes, outside_of
@@ -114,6 +114,10 @@ class _Simulation:
         compute = COMPUTE_MODELS[run.compute]()
         machine = MachineTimes(run.platform, run.system, compute, DEFAULT_BACKEND, self._memo)
         graph = build_graph(run.workload, run.plan)
+        if graph.transfers:
+            rule = "goes with no jobs: their tiers of memory are not shared among them"
+            used = ", ".join(sorted({transfer.tier for transfer in graph.transfers}))
+            raise ConfigError("plan.offload", rule, got=used)
         counts = counts_of_graph(graph)
         nodes = counts.nodes // run.plan.pp * run.plan.npus
         if nodes > MAX_NODES:
@@ -123,7 +127,8 @@ class _Simulation:
         operator_ns = operator_times_ns(graph.operators, npu, precision, compute)
         times = machine.of(graph, counts, operator_ns)
         shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
-        inputs = expand(graph, run.platform, run.system, operator_ns, times.placements, shared)
+        lasts = NodeTimes(operator_ns)
+        inputs = expand(graph, run.platform, run.system, lasts, times.placements, shared)
         where, note = self._where(job)
         start = np.full(len(where), job.start_ns)
         inputs = replace(

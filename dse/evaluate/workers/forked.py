@@ -10,7 +10,7 @@ import os
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from multiprocessing.context import BaseContext
+from multiprocessing.context import ForkServerContext, SpawnContext
 
 PRELOADED = "dse.evaluate.workers.preloaded"
 
@@ -18,7 +18,7 @@ _OF_THE_SERVER = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONSA
 """A fork has no threads but its own, and imports nothing from the folder it happens to be in."""
 
 
-def worker_context() -> BaseContext:
+def worker_context() -> ForkServerContext | SpawnContext:
     """Context of ``multiprocessing`` that starts workers: its server runs, where there can be one.
 
     Workers do not see what has changed in the driver's environment since the server began: whoever

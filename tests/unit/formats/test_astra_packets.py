@@ -122,7 +122,7 @@ def test_a_bad_file_is_told_in_a_sentence(
     paths = {key: tmp_path / name for key, name in names.items()}
     files = AstraFiles(comm_group=None, folder=tmp_path, **paths)
     with pytest.raises(ConfigError) as caught:
-        make_network(files, read_logical(files), 1)
+        make_network(files, read_logical(files), 1, fold=True)
     told = str(caught.value)
     assert told.startswith(str(tmp_path / file)), told
     assert sentence in told.replace(": must", " must"), told

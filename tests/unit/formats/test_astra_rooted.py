@@ -36,7 +36,7 @@ def finish_ns(folder: Path, kind: CollectiveKind, **keys: list[str]) -> list[int
         comm_group=None,
         folder=folder,
     )
-    return simulate_files(files, "congestion_unaware", {}).output.finish_ns.tolist()
+    return list(simulate_files(files, "congestion_unaware", {}).output.finish_ns.tolist())
 
 
 def test_a_broadcast_lasts_its_duration_unless_an_algorithm_is_named(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import html
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,8 +22,9 @@ from dse.results.failures import failure_lines
 from dse.results.result import StudyResult
 from dse.store.folder import StudyFolder
 from dse.study.compile import compile_study
-from simcore.engines import choose as engines
 from simcore.engines import iteration
+from simcore.engines.choose import Choice, choose
+from simcore.engines.machine_times import MachineTimes, ProgramTimes
 from simcore.errors import ConfigError
 
 
@@ -73,19 +73,19 @@ def test_the_summary_tells_how_far_the_levels_agree(result: StudyResult) -> None
     assert ("do not trust" in told) != step["trusted"]
 
 
-CHOOSE = engines.choose
+CHOOSE = choose
 
 
 def refuse_beyond(most: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Let the finer level refuse designs of more nodes; gets the nodes of those it is asked for."""
+    """Let the finer level refuse designs whose operators take longer, ns; gets what they take."""
     seen: list[int] = []
 
-    def small_alone(times: Any, machine: Any, nodes: int = 0) -> Any:
+    def small_alone(times: ProgramTimes, machine: MachineTimes) -> Choice:
         if machine.messages_meet:
-            seen.append(nodes)
-            if nodes > most:
-                raise ConfigError("backend", "must be smaller", got=nodes)
-        return CHOOSE(times, machine, nodes)
+            seen.append(int(times.operator_ns.sum()))
+            if seen[-1] > most:
+                raise ConfigError("backend", "must be smaller", got=seen[-1])
+        return CHOOSE(times, machine)
 
     monkeypatch.setattr(iteration, "choose", small_alone)
     return seen
