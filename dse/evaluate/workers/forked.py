@@ -18,18 +18,21 @@ _OF_THE_SERVER = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONSA
 """A fork has no threads but its own, and imports nothing from the folder it happens to be in."""
 
 
-def worker_context() -> ForkServerContext | SpawnContext:
+def worker_context(also: str) -> ForkServerContext | SpawnContext:
     """Context of ``multiprocessing`` that starts workers: its server runs, where there can be one.
 
     Workers do not see what has changed in the driver's environment since the server began: whoever
     starts one hands its environment over (``take_environment``).
+
+    Args:
+        also: A module that a server which is not there yet imports too.
     """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     from multiprocessing.forkserver import ensure_running  # which not every system has
 
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([PRELOADED])
+    context.set_forkserver_preload([PRELOADED, also])
     with _environment(_OF_THE_SERVER), _interrupts_held():
         ensure_running()
     return context

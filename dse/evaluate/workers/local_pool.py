@@ -87,7 +87,7 @@ class LocalCrew(Crew):
             _end(seat)
 
     def _start(self, index: int) -> _Process:
-        context = worker_context()
+        context = worker_context(type(self._what).__module__)
         ours, theirs = context.Pipe()
         progress = context.RawArray(ctypes.c_double, 2)
         limits = self._limits.on_warm_machine if self._is_warm else self._limits

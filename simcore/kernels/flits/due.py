@@ -28,7 +28,7 @@ from simcore.kernels.jit import njit
 SOON = 512
 """Cycles, a power of two."""
 BITS = 32
-"""Of a word, all of them beside its sign."""
+"""Bits of a word that are used; its sign is none of them."""
 
 
 def lowest_bit(word: int) -> int:
