@@ -56,6 +56,7 @@ from simcore.kernels.designs.known import find_keys as find_keys  # provisional
 from simcore.kernels.designs.known import keys_of_designs as keys_of_designs  # provisional
 from simcore.kernels.designs.tables import DesignTables as DesignTables  # provisional
 from simcore.kernels.designs.tables import hold_designs as hold_designs  # provisional
+from simcore.kernels.jit import load_compiler as load_compiler  # provisional
 from simcore.kernels.private_folder import danger_above as danger_above  # provisional
 from simcore.last_resort import last_words as last_words  # provisional
 from simcore.machine import Dimension as Dimension

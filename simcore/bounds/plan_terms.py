@@ -240,7 +240,7 @@ class _StageSummer:
         }
         for which, units in ((time_bound.FORWARDS, forward), (time_bound.BACKWARDS, backward)):
             if _overlaps(self._plan.graph.plan):
-                items = self._items(units, NodeKind.COMPUTE)
+                items = [op for unit in units for op in self._reader.operators(unit)]
                 constants[which] = float(sum(self._plan.operator_ns[item] for item in items))
             else:
                 terms[which] = self._serial(units)

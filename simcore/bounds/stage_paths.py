@@ -116,6 +116,16 @@ class StageReader:
         found: list[int] = items[kinds == kind].tolist()
         return found
 
+    def operators(self, unit: int) -> list[int]:
+        """Operators of a unit that its last compute node waits for, and its own."""
+        begin, waiting = self.unit_start[unit], [last_compute(self, unit)]
+        found = set(waiting)
+        while waiting:
+            earlier = {dep for dep in self.deps(waiting.pop()) if dep >= begin} - found
+            found |= earlier
+            waiting.extend(earlier)
+        return [self.item[node] for node in sorted(found) if self.kind[node] == NodeKind.COMPUTE]
+
     def read(self, unit: int, leaves: Iterable[int]) -> Pass:
         """The segments of *unit*, of which *leaves* (as far as they belong to it) are the exit."""
         begin, end = self.unit_start[unit], self.unit_start[unit + 1]

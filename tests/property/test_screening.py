@@ -114,15 +114,6 @@ def test_equal_values_are_not_better() -> None:
     [
         ({"objectives": {"mfu": "maximise"}}, "time and cost that are minimised"),
         ({"search": {"screening": False}}, "screening is false"),
-        (
-            {
-                "scenarios": [
-                    {"name": "a"},
-                    {"name": "b", "run": {"backend": "congestion_aware_multidim"}},
-                ]
-            },
-            "the simulator alone, with a backend that has them (congestion_unaware)",
-        ),
     ],
 )
 def test_where_nothing_is_known_nothing_is_left_out(change: dict[str, Any], why: str) -> None:

@@ -3,6 +3,6 @@
 import dse.evaluate.scenarios
 import dse.evaluate.simulator
 import dse.evaluate.workers.local_pool  # noqa: F401
-from simcore.kernels.jit import load_compiler
+from simcore import load_compiler
 
 load_compiler()
