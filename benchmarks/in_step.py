@@ -9,34 +9,15 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from random import Random
 from statistics import median
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "property"))
-from test_in_step import AWARE, FOLLOW, SHAPES, Case, case_of, plan_of, runner, system_of
+from test_in_step import AWARE, FOLLOW, Case, case_of, runner, stacked
 
 from simcore.engines.iteration import Iteration
 from simcore.errors import ConfigError, InfeasibleError, SimulationError
 from simcore.graphs.families import FAMILIES
-from simcore.machine import Dimension, Platform, load_npu
 from simcore.workload import build_graph
-
-
-def stacked(seed: int) -> Case:
-    """A random design on a stack of dimensions."""
-    rng = Random(seed)
-    shape = rng.choice(SHAPES)
-    dimensions = tuple(
-        Dimension(
-            topology=rng.choice(("ring", "fully_connected", "switch")),
-            npus=npus,
-            bandwidth_bytes_per_s=rng.choice([20e9, 333e9]),
-            latency_s=rng.choice([25e-9, 700e-9]),
-        )
-        for npus in shape
-    )
-    platform = Platform(npu=load_npu("a100_80"), dimensions=dimensions)
-    return (*plan_of(platform.npus, rng), platform, system_of(len(shape), rng))
 
 
 def end_ns(one: Iteration) -> int:

@@ -164,6 +164,17 @@ def class_of(base: type[Any]) -> Callable[[object], Any]:
     return adapt
 
 
+def has_options(base: type[Any]) -> Callable[[Any], None]:
+    """Checks that ``options`` of a component is a class derived from *base*: its keys in files."""
+
+    def check(component: Any) -> None:
+        if not (isinstance(component.options, type) and issubclass(component.options, base)):
+            rule = f"must name a class derived from {base.__name__} as its options"
+            raise ConfigError(type(component).__name__, rule, got=component.options)
+
+    return check
+
+
 def did_you_mean(name: object, choices: object) -> str:
     """A hint such as `` (did you mean 'ring'?)``, or nothing where no choice is near."""
     from difflib import get_close_matches  # needed only where something is wrong

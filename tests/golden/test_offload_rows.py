@@ -83,10 +83,18 @@ def anchored() -> Npu:
     return npu
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["run"])
-def test_published_throughputs_are_met_within_a_fifth_or_as_the_row_says(
-    row: dict[str, str], anchored: Npu
-) -> None:
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(
+            row,
+            id=row["run"],
+            marks=[pytest.mark.xfail(strict=True, reason=row["missed"])] if row["missed"] else [],
+        )
+        for row in ROWS
+    ],
+)
+def test_published_throughputs_are_met_within_a_fifth(row: dict[str, str], anchored: Npu) -> None:
     npus, tp, each = int(row["npus"]), int(row["tp"]), int(row["micro_batch"])
     offload = Offload(weights=row["weights"], gradients="host", optimizer="host", update="tier")
     replicas = max(npus // tp, 2)
@@ -96,4 +104,4 @@ def test_published_throughputs_are_met_within_a_fifth_or_as_the_row_says(
     model = gpt(int(row["layers"]), int(row["hidden"]), int(row["heads"]))
     tier = SHARED if npus > 1 else ALONE
     found = tflops(anchored, model, replicas * each * batches, plan, tier)
-    assert found == pytest.approx(float(row["published_tflops"]), rel=float(row["room"]))
+    assert found == pytest.approx(float(row["published_tflops"]), rel=0.2)

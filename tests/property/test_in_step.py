@@ -91,6 +91,23 @@ def case_of(family: str, seed: int) -> Case:
     return (*plan_of(platform.npus, rng), platform, system_of(len(platform.dimensions), rng))
 
 
+def stacked(seed: int) -> Case:
+    """A random design on a stack of dimensions."""
+    rng = Random(seed)
+    shape = rng.choice(SHAPES)
+    dimensions = tuple(
+        Dimension(
+            topology=rng.choice(("ring", "fully_connected", "switch")),
+            npus=npus,
+            bandwidth_bytes_per_s=rng.choice([20e9, 333e9]),
+            latency_s=rng.choice([25e-9, 700e-9]),
+        )
+        for npus in shape
+    )
+    platform = Platform(npu=load_npu("a100_80"), dimensions=dimensions)
+    return (*plan_of(platform.npus, rng), platform, system_of(len(shape), rng))
+
+
 def plan_of(npus: int, rng: Random) -> tuple[Workload, ParallelPlan]:
     tp = rng.choice([d for d in (1, 2, 4, 8) if npus % d == 0])
     pp = rng.choice([d for d in (1, 1, 1, 2) if npus % (tp * d) == 0])
@@ -156,20 +173,7 @@ def test_npus_in_step_end_when_every_npu_and_message_ends(family: str) -> None:
 @pytest.mark.parametrize("backend", [AWARE, "flow"])
 def test_npus_in_step_on_stacks_of_dimensions_end_when_all_end(backend: str) -> None:
     for seed in range(8):
-        rng = Random(seed)
-        shape = rng.choice(SHAPES)
-        dimensions = tuple(
-            Dimension(
-                topology=rng.choice(("ring", "fully_connected", "switch")),
-                npus=npus,
-                bandwidth_bytes_per_s=rng.choice([20e9, 333e9]),
-                latency_s=rng.choice([25e-9, 700e-9]),
-            )
-            for npus in shape
-        )
-        platform = Platform(npu=load_npu("a100_80"), dimensions=dimensions)
-        case = (*plan_of(platform.npus, rng), platform, system_of(len(shape), rng))
-        compared(case, backend, backend)
+        compared(stacked(seed), backend, backend)
 
 
 def test_most_families_were_compared() -> None:

@@ -1,6 +1,5 @@
 """Routings: one class per rule, and the table of their names."""
 
-from simcore.errors import ConfigError
 from simcore.graphs.routing.base import Demands, Routing, RoutingOptions
 from simcore.graphs.routing.deadlock import check_virtual_channels, virtual_channels
 from simcore.graphs.routing.detours import Ugal, Valiant
@@ -9,14 +8,7 @@ from simcore.graphs.routing.minimal import DModK, EcmpHash, MinimalLowest
 from simcore.graphs.routing.spray import Spray
 from simcore.graphs.routing.table import Route, RouteTable, merged
 from simcore.graphs.routing.up_down import UpDown
-from simcore.registry import Registry, instance_of
-
-
-def _check(routing: Routing) -> None:
-    if not (isinstance(routing.options, type) and issubclass(routing.options, RoutingOptions)):
-        rule = "must name a class derived from RoutingOptions as its options"
-        raise ConfigError(type(routing).__name__, rule, got=routing.options)
-
+from simcore.registry import Registry, has_options, instance_of
 
 ROUTINGS: Registry[Routing] = Registry(
     "routing",
@@ -30,7 +22,7 @@ ROUTINGS: Registry[Routing] = Registry(
         "valiant": Valiant(),
         "ugal": Ugal(),
     },
-    check=_check,
+    check=has_options(RoutingOptions),
     adapt=instance_of(Routing),
 )
 

@@ -1,19 +1,11 @@
 """Allocations of NPUs to jobs: one class per rule, and the table of their names."""
 
-from simcore.errors import ConfigError
 from simcore.jobs.allocations.base import AllocationOptions, AllocationRule
 from simcore.jobs.allocations.contiguous import Contiguous
 from simcore.jobs.allocations.fragmented import Fragmented
 from simcore.jobs.allocations.listed import Listed
 from simcore.jobs.allocations.strided import Strided
-from simcore.registry import Registry, instance_of
-
-
-def _check(rule: AllocationRule) -> None:
-    if not (isinstance(rule.options, type) and issubclass(rule.options, AllocationOptions)):
-        told = "must name a class derived from AllocationOptions as its options"
-        raise ConfigError(type(rule).__name__, told, got=rule.options)
-
+from simcore.registry import Registry, has_options, instance_of
 
 ALLOCATIONS: Registry[AllocationRule] = Registry(
     "allocation",
@@ -23,7 +15,7 @@ ALLOCATIONS: Registry[AllocationRule] = Registry(
         "listed": Listed(),
         "fragmented": Fragmented(),
     },
-    check=_check,
+    check=has_options(AllocationOptions),
     adapt=instance_of(AllocationRule),
 )
 

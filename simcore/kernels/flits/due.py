@@ -23,6 +23,7 @@ from simcore.kernels.flits.network import (
     WAITING_NODES,
     Ints,
 )
+from simcore.kernels.heaps import drop_lowest, push_number
 from simcore.kernels.jit import njit
 
 SOON = 512
@@ -60,15 +61,8 @@ def rest(m: Ints, node: int, now: int) -> None:
         m[SOON_NODES] += 1
         _set_bit(m, due, node)
         return
-    heap, place, key = m[AT_DUE], m[WAITING_NODES], due * m[NODES] + node
+    push_number(m, m[AT_DUE], m[WAITING_NODES], due * m[NODES] + node)
     m[WAITING_NODES] += 1
-    while place > 0:
-        above = (place - 1) >> 1
-        if m[heap + above] <= key:
-            break
-        m[heap + place] = m[heap + above]
-        place = above
-    m[heap + place] = key
 
 
 @njit(cache=True, error_model="numpy")
@@ -83,7 +77,8 @@ def wake(m: Ints, now: int) -> None:
     while m[WAITING_NODES] > 0 and m[m[AT_DUE]] < (now + 1) * m[NODES]:
         m[SOON_NODES] += 1
         _set_bit(m, now, m[m[AT_DUE]] % m[NODES])
-        _drop_first(m)
+        m[WAITING_NODES] -= 1
+        drop_lowest(m, m[AT_DUE], m[WAITING_NODES])
     if m[SOON_NODES] == 0:
         return
     row, count = m[AT_SOON] + (now & SOON - 1) * m[SOON_WORDS], m[SENDING]
@@ -95,24 +90,6 @@ def wake(m: Ints, now: int) -> None:
             bits &= bits - 1
         m[row + j] = 0
     m[SOON_NODES] -= m[SENDING] - count
-
-
-@njit(cache=True, error_model="numpy")
-def _drop_first(m: Ints) -> None:
-    """Take the first node out of the heap."""
-    heap, place = m[AT_DUE], 0
-    m[WAITING_NODES] -= 1
-    count = m[WAITING_NODES]
-    key = m[heap + count]
-    while 2 * place + 1 < count:
-        below = 2 * place + 1
-        if below + 1 < count and m[heap + below + 1] < m[heap + below]:
-            below += 1
-        if m[heap + below] >= key:
-            break
-        m[heap + place] = m[heap + below]
-        place = below
-    m[heap + place] = key
 
 
 @njit(cache=True, error_model="numpy")
