@@ -72,8 +72,8 @@ def check_studies(folder: Path) -> None:
         tables.append(table.filter(regex="^(number|state|params|objectives|metrics)"))
     assert tables[0].equals(tables[1])
     assert tables[0].equals(tables[2])
-    # with all its levels; where Python runs the kernels, each design of the last one takes seconds
-    dse.run_study("llm_gpt.yaml", executor="serial", trials=2, settle=0, out=folder / "g")
+    # with all its levels, of which the last one takes seconds per design where Python runs kernels
+    dse.run_study("p1_cosmic_512.yaml", executor="serial", trials=2, settle=0, out=folder / "g")
     run("dse", "report", folder / "serial")
     for kind in ("csv", "json", "parquet"):
         run(
