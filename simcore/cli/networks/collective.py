@@ -60,6 +60,8 @@ def collective(kind: str, platform: str, size: str, **how: Any) -> None:
             f"{one.name:{width}}  {one.last_ns * 1e-3:<10.3f}  {one.first_ns * 1e-3:<10.3f}  "
             f"{one.sent_bytes:,.0f} B"
         )
+        for note in one.notes:
+            click.echo(f"  {note}")
     if how["json_out"] is not None:
         write_text(how["json_out"], _text(found))
 
@@ -69,7 +71,7 @@ def _text(found: "list[Alone]") -> str:
 
     rows = [
         {"algorithm": one.name, "last_s": one.last_ns * 1e-9, "first_s": one.first_ns * 1e-9,
-         "sent_bytes": one.sent_bytes}
+         "sent_bytes": one.sent_bytes, "notes": list(one.notes)}
         for one in found
     ]  # fmt: skip
     return json.dumps(rows, indent=1) + "\n"

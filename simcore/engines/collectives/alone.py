@@ -64,12 +64,14 @@ class Alone:
         last_ns: End of the last member.
         first_ns: End of the first member.
         sent_bytes: That a member sends, mean over the members.
+        notes: What the network tells of its messages.
     """
 
     name: str
     last_ns: int
     first_ns: int
     sent_bytes: float
+    notes: tuple[str, ...] = ()
 
 
 def times_alone(
@@ -93,7 +95,7 @@ def times_alone(
         layer = System.from_file_data({**asked.system, asked.collective: list(names)}, at="system")
         kind = CollectiveKind[asked.collective.upper()]
         _check(layer, kind, dimensions, placement)
-        ends, sent_bytes = Subsystem(dimensions, layer, rate).run(
+        ends, sent_bytes, notes = Subsystem(dimensions, layer, rate).run(
             kind, placement, asked.size_bytes, asked.backend
         )
         one = Alone(
@@ -101,6 +103,7 @@ def times_alone(
             last_ns=int(ends.max()),
             first_ns=int(ends.min()),
             sent_bytes=sent_bytes / placement.members,
+            notes=notes,
         )
         found.append(one)
     return found

@@ -31,6 +31,7 @@ from simcore.kernels.collectives.records import LIST_DELAY_NS, PEERS_TREE
 from simcore.kernels.collectives.records import Program as PhaseProgram
 from simcore.machine.dimension import Dimension
 from simcore.machine.system import System
+from simcore.network import BACKENDS, ExternalNetwork
 from simcore.network.dimensions import engine_dimensions
 from simcore.terms import CollectiveKind, NodeKind
 
@@ -130,8 +131,8 @@ class Subsystem:
 
     def run(
         self, kind: CollectiveKind, placement: Placement, size_bytes: int, backend: str
-    ) -> tuple[Ints, int]:
-        """End of each member of the group of NPU 0, all begun at 0, and bytes that they send.
+    ) -> tuple[Ints, int, tuple[str, ...]]:
+        """End of each member of the group of NPU 0, all begun at 0, bytes that they send, notes.
 
         Args:
             kind: What the members do.
@@ -140,12 +141,17 @@ class Subsystem:
             backend: Network backend.
 
         Returns:
-            (G,) int64, in the order of the members' NPU ids; the bytes of all messages.
+            (G,) int64, in the order of the members' NPU ids; the bytes of all messages; what the
+            network tells of them.
         """
         members = self._members(placement)
         inputs = self._inputs(kind, size_bytes, _grid(placement), members, None, placement.extent)
-        output = self._output(replace(inputs, backend=backend), members, fold=self._fold)
-        return output.finish_ns[members], output.sent_bytes
+        outside = BACKENDS[backend]
+        own = outside(inputs.dimensions) if issubclass(outside, ExternalNetwork) else None
+        inputs = replace(inputs, backend=backend, network=own)
+        output = self._output(inputs, members, fold=self._fold)
+        notes = own.account().notes if own is not None else ()
+        return output.finish_ns[members], output.sent_bytes, notes
 
     def all_ends(
         self, kind: CollectiveKind, placement: Placement, size_bytes: int, backend: str
