@@ -31,7 +31,7 @@ from simcore.kernels.collectives.records import LIST_DELAY_NS, PEERS_TREE
 from simcore.kernels.collectives.records import Program as PhaseProgram
 from simcore.machine.dimension import Dimension
 from simcore.machine.system import System
-from simcore.network import BACKENDS, ExternalNetwork
+from simcore.network import ExternalNetwork
 from simcore.network.dimensions import engine_dimensions
 from simcore.terms import CollectiveKind, NodeKind
 
@@ -130,7 +130,12 @@ class Subsystem:
         return self._ends(inputs, members, fold=self._fold)
 
     def run(
-        self, kind: CollectiveKind, placement: Placement, size_bytes: int, backend: str
+        self,
+        kind: CollectiveKind,
+        placement: Placement,
+        size_bytes: int,
+        backend: str,
+        network: ExternalNetwork | None = None,
     ) -> tuple[Ints, int, tuple[str, ...]]:
         """End of each member of the group of NPU 0, all begun at 0, bytes that they send, notes.
 
@@ -139,6 +144,7 @@ class Subsystem:
             placement: Where they are.
             size_bytes: The full buffer, of a gather and an all-gather the shard.
             backend: Network backend.
+            network: One of it that has an event loop of its own, and has yet to be used.
 
         Returns:
             (G,) int64, in the order of the members' NPU ids; the bytes of all messages; what the
@@ -146,11 +152,9 @@ class Subsystem:
         """
         members = self._members(placement)
         inputs = self._inputs(kind, size_bytes, _grid(placement), members, None, placement.extent)
-        outside = BACKENDS[backend]
-        own = outside(inputs.dimensions) if issubclass(outside, ExternalNetwork) else None
-        inputs = replace(inputs, backend=backend, network=own)
+        inputs = replace(inputs, backend=backend, network=network)
         output = self._output(inputs, members, fold=self._fold)
-        notes = own.account().notes if own is not None else ()
+        notes = network.account().notes if network is not None else ()
         return output.finish_ns[members], output.sent_bytes, notes
 
     def all_ends(
