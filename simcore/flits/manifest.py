@@ -28,10 +28,14 @@ def read_manifest(path: Path) -> tuple[Tables, list[Mapping[str, Any]]]:
     content = read_json(path)
     if not isinstance(content, dict) or not isinstance(content.get("cases"), list):
         raise ConfigError(str(path), "must be an object with a list of cases", got=_kind(content))
+    seen = set[str]()
     for number, entry in enumerate(content["cases"]):
         if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
             place = f"{path}: cases[{number}]"
             raise ConfigError(place, "must be an object with an id", got=_kind(entry))
+        if entry["id"] in seen:  # results go by it
+            raise ConfigError(f"{path}: cases[{number}].id", "must be new", got=entry["id"])
+        seen.add(entry["id"])
     tables: dict[str, Sequence[int]] = {}
     if "permutations" in content:
         file = path.parent / str(content["permutations"])

@@ -109,8 +109,10 @@ def run_until(m: Ints, chance: float, span: Ints) -> int:
             break
         _arrivals(words, now)
         wake(words, now)
-        send_all(words, scale, (now, span[2], span[3]))
-        _routers(words, now)
+        if words[SENDING] > 0:
+            send_all(words, scale, (now, span[2], span[3]))
+        if words[AWAKE_COUNT] > 0:
+            _routers(words, now)
         now += 1
         if words[LIVE] and words[ENDED] != NONE:
             break
