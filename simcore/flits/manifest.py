@@ -28,13 +28,20 @@ def read_manifest(path: Path) -> tuple[Tables, list[Mapping[str, Any]]]:
     content = read_json(path)
     if not isinstance(content, dict) or not isinstance(content.get("cases"), list):
         raise ConfigError(str(path), "must be an object with a list of cases", got=_kind(content))
+    seen = set[str]()
     for number, entry in enumerate(content["cases"]):
         if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
             place = f"{path}: cases[{number}]"
             raise ConfigError(place, "must be an object with an id", got=_kind(entry))
+        if entry["id"] in seen:  # results go by it
+            raise ConfigError(f"{path}: cases[{number}].id", "must be new", got=entry["id"])
+        seen.add(entry["id"])
     tables: dict[str, Sequence[int]] = {}
     if "permutations" in content:
-        file = path.parent / str(content["permutations"])
+        if not isinstance(content["permutations"], str):
+            rule = "must be the name of a file"
+            raise ConfigError(f"{path}: permutations", rule, got=_kind(content["permutations"]))
+        file = path.parent / content["permutations"]
         found = read_json(file)
         if not isinstance(found, dict):
             raise ConfigError(str(file), "must be an object", got=_kind(found))
@@ -110,7 +117,7 @@ def _note(case: Case) -> str:
 
 def _point(case: Case, tables: Tables, point: Mapping[str, Any]) -> dict[str, object]:
     seeds, kind = point.get("seeds", 1), str(point.get("kind", ""))
-    if not isinstance(seeds, int) or not 1 <= seeds <= MOST_SEEDS:
+    if not isinstance(seeds, int) or isinstance(seeds, bool) or not 1 <= seeds <= MOST_SEEDS:
         raise ConfigError("seeds", f"must be from 1 to {MOST_SEEDS}", got=seeds)
     if (kind == "batch") != (case.batch > 0):
         rule = "must be batch where the parameters give a batch_size, and only there"
@@ -138,7 +145,7 @@ def _point(case: Case, tables: Tables, point: Mapping[str, Any]) -> dict[str, ob
 
 def _rate(case: Case, point: Mapping[str, Any]) -> float:
     rate = point.get("offered")
-    if not isinstance(rate, int | float) or not 0 < rate <= case.unit:
+    if not isinstance(rate, int | float) or isinstance(rate, bool) or not 0 < rate <= case.unit:
         what = "packets" if case.unit < case.how.size else "flits"
         rule = f"must be above 0 and at most {case.unit} {what} per node and cycle"
         raise ConfigError("offered", rule, got=rate)

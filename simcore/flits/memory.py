@@ -82,15 +82,14 @@ class Memory:
     def _fill(self, case: Case, targets: list[int], each: int) -> None:
         links, depth = case.links, case.how.depth
         link = self.table(of.AT_LINK)
-        columns = links.router, links.port, links.latency
-        for at, table in zip((of.TO, of.TO_CHANNEL, of.TO_CYCLES), columns, strict=True):
+        columns = links.router, links.port, links.latency, links.from_latency
+        names = of.TO, of.TO_CHANNEL, of.TO_CYCLES, of.FROM_CYCLES
+        for at, table in zip(names, columns, strict=True):
             link[..., at] = table
         link[..., of.TO_CHANNEL] *= case.how.channels
-        link[..., of.FROM_ROW] = self._credited(links, case.how.channels)
-        link[..., of.FROM_CYCLES] = links.from_latency
         link[..., of.SLOWNESS], link[..., of.TURN] = links.slowness, links.turn
         link[..., of.CLAIMED] = of.NONE
-        self.table(of.AT_DOOR)[:, : of.DOOR_BUSY] = _doors(case)
+        self.table(of.AT_DOOR)[:, : of.ENTRY] = _doors(case)
         if case.rule.kind != TOLD:  # those that are told come with their messages
             self.table(of.AT_TABLE)[:] = case.rule.table
         strides = case.rule.side ** np.arange(case.rule.dimensions, dtype=np.int64)
@@ -99,14 +98,14 @@ class Memory:
         self.table(of.AT_TARGET)[:] = targets
         inputs = self.table(of.AT_INPUT)
         inputs[..., of.DUE] = of.NONE
-        inputs[..., of.OF_ROUTER] = routers[:, None]
         inputs[..., of.PORT] = np.arange(each) // case.how.channels
         inputs[..., of.VC] = np.arange(each) % case.how.channels
         for at in (of.AT_OUTPUT, of.AT_NODE_OUTPUT):
             self.table(at)[..., of.CREDITS] = depth
         self.table(of.AT_OUTPUT)[..., of.OF_PORT] = inputs[..., of.PORT]
         self.table(of.AT_ROUTER)[:, _DUE] = of.NONE
-        self.table(of.AT_POINTER)[..., [of.HELD_CHANNEL, of.WON_CHANNEL]] = of.NONE
+        self.table(of.AT_SWITCH_IN)[..., [of.HELD_CHANNEL, of.WON_CHANNEL]] = of.NONE
+        self._point(case)
         packets, messages = self.table(of.AT_PACKET), self.table(of.AT_MESSAGE)
         packets[:, of.NEXT_FREE] = np.arange(1, len(packets) + 1)
         messages[:, of.FOLLOWS] = np.arange(1, len(messages) + 1)
@@ -119,6 +118,43 @@ class Memory:
         if case.batch:
             self.table(of.AT_SENDING)[:] = np.arange(case.nodes)
             self.words[of.SENDING] = case.nodes
+
+    def _point(self, case: Case) -> None:
+        """Write where the words lie that belong to those of a router, channel or door."""
+        links, how = case.links, case.how
+        routers, ports = links.router.shape
+        own, inputs, outputs = (
+            self.table(of.AT_ROUTER),
+            self.table(of.AT_INPUT),
+            self.table(of.AT_OUTPUT),
+        )
+        own[:, of.NUMBER] = np.arange(routers)
+        firsts = {of.FIRST_LINK: of.AT_LINK, of.FIRST_OUTPUT: of.AT_OUTPUT,
+                  of.FIRST_EXIT: of.AT_SWITCH_OUT, of.COORDINATES: of.AT_PLACE}  # fmt: skip
+        for column, at in firsts.items():
+            own[:, column] = self._place(at)
+        inputs[..., of.OWN] = self._place(of.AT_ROUTER)[:, None]
+        port, vc = inputs[0, :, of.PORT], inputs[0, :, of.VC]
+        inputs[..., of.LINK] = self._place(of.AT_LINK, 2)[:, port]
+        gate = port * how.input_ports + vc % how.input_ports
+        inputs[..., of.GATE] = self._place(of.AT_SWITCH_IN, 2)[:, gate]
+        inputs[..., of.CREDITED] = (
+            self._credited(links, how.channels)[:, port] + vc * of.OUTPUT_WORDS
+        )
+        first = links.router * ports + links.port
+        ends = int(self.words[of.AT_INPUT]) + first[:, port] * how.channels * of.INPUT_WORDS
+        outputs[..., of.ENDS_AT] = ends + vc * of.INPUT_WORDS
+        is_node = links.router[:, port] < 0
+        outputs[..., of.ENDS_AT][is_node] = -self._place(of.AT_OUTPUT, 2)[is_node]
+        entry = (links.node_router * ports + links.node_port) * how.channels
+        self.table(of.AT_DOOR)[:, of.ENTRY] = int(self.words[of.AT_INPUT]) + entry * of.INPUT_WORDS
+
+    def _place(self, at: int, depth: int = 1) -> Ints:
+        """Places where the rows of a table begin, over so many of its dimensions."""
+        shape = self._shapes[at]
+        rows, step = shape[:depth], int(np.prod(shape[depth:]))
+        places = int(self.words[at]) + step * np.arange(int(np.prod(rows)), dtype=np.int64)
+        return places.reshape(rows)
 
     def _credited(self, links: of.Links, channels: int) -> Ints:
         """(R, P) places where the output channels begin that the credits of an input go back to."""
@@ -197,7 +233,8 @@ def _shapes(case: Case, targets: int) -> dict[int, tuple[int, ...]]:
         of.AT_WAY: (routers, each, of.MOST_WAYS, of.WAY_WORDS),
         of.AT_FOUND: (of.MOST_WAYS, of.WAY_WORDS), of.AT_SOON: (SOON, -(-nodes // BITS)),
         of.AT_OUTPUT: (routers, each, of.OUTPUT_WORDS), of.AT_BUSY: (routers, each),
-        of.AT_POINTER: (routers, width, of.POINTER_ROWS),
+        of.AT_SWITCH_IN: (routers, ports * inputs, of.INPUT_WORDS),
+        of.AT_SWITCH_OUT: (routers, ports * outputs, of.OUTPUT_WORDS),
         of.AT_ROUTER: (routers, of.ROUTER_WORDS), of.AT_CROSSING: (routers, crossing, 3),
         of.AT_AWAKE: (routers,), of.AT_NODE: (nodes, of.NODE_WORDS),
         of.AT_NODE_OUTPUT: (nodes, how.channels, of.OUTPUT_WORDS),

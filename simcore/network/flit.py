@@ -162,7 +162,7 @@ class Flit(ExternalNetwork):
         if not self._took_ns:
             return NetworkAccount()
         more = self._took_ns / self._plain_ns - 1 if self._plain_ns else 0.0
-        told = f"flit by flit, messages took {more:+.1%} of the time that congestion_unaware says"
+        told = f"flit by flit, messages took {more:+.1%} against congestion_unaware"
         if not self._late:
             return NetworkAccount(notes=(f"{told}; no two of them shared a link",))
         worst = sorted(self._late_ns, key=lambda link: (-self._late_ns[link], link))[:_TOLD_LINKS]

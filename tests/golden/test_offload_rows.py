@@ -2,8 +2,14 @@
 
 The kernels of the software of 2020 reach less than half of what V100 do elsewhere, which is no
 matter of memory tiers. So all kernels are slowed down by the factor that gives the authors' own 30
-TFLOP/s of PyTorch on one V100 (1.4B parameters, ZeRO-Offload's abstract); only then is offload
-predicted.
+TFLOP/s of PyTorch on one V100; only then is offload predicted. That run has 1.4 billion parameters,
+as many as one V100 can train (ZeRO-Offload's abstract; DeepSpeed docs,
+_posts/2021-03-08-zero3-offload.md), so that its micro-batch is 1: had there been room for more
+sequences, there would have been for more parameters.
+
+The authors' log of ten billion parameters tells kernels apart from tiers: 871 TFLOP in the 17.9 s
+of its passes are 49 TFLOP/s, of which we have 41, and its optimizer takes 7.6 s, of which we have
+2.7.
 """
 
 import csv
@@ -20,7 +26,7 @@ from simcore.workload import Model, ParallelPlan, TrainingWorkload
 from simcore.workload.offload import Offload
 
 ROWS = list(csv.DictReader(Path(__file__).with_name("offload.csv").read_text().splitlines()))
-ANCHOR_TFLOPS, SEQUENCE, BATCH = 30.0, 1024, 512
+ANCHOR_TFLOPS, SEQUENCE = 30.0, 1024
 SIMULATOR = Simulator()
 V100 = load_npu("v100_32")
 KEPT = {"recompute": "full", "flash_attention": False, "fused_loss": False}
@@ -70,37 +76,27 @@ def gpt(layers: int, hidden: int, heads: int) -> Model:
 
 @pytest.fixture(scope="module")
 def anchored() -> Npu:
-    npu, plan = V100, ParallelPlan(dp=2, micro_batch=4, **KEPT)
+    npu, plan, batch = V100, ParallelPlan(dp=2, micro_batch=1, **KEPT), 2 * 512
     for _ in range(3):
-        found = tflops(npu, gpt(26, 2048, 16), 2 * BATCH, plan, ALONE)
+        found = tflops(npu, gpt(26, 2048, 16), batch, plan, ALONE)
         slower = ANCHOR_TFLOPS / found
         update = {
             "peak_flop_per_s": {Precision.FP16: npu.peak(Precision.FP16) * slower},
             "memory_bandwidth_bytes_per_s": npu.memory_bandwidth_bytes_per_s * slower,
         }
         npu = npu.model_copy(update=update)
-    assert tflops(npu, gpt(26, 2048, 16), 2 * BATCH, plan, ALONE) == pytest.approx(30, rel=0.02)
+    assert tflops(npu, gpt(26, 2048, 16), batch, plan, ALONE) == pytest.approx(30, rel=0.02)
     return npu
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(
-            row,
-            id=row["run"],
-            marks=[pytest.mark.xfail(strict=True, reason=row["missed"])] if row["missed"] else [],
-        )
-        for row in ROWS
-    ],
-)
+@pytest.mark.parametrize("row", ROWS, ids=[row["run"] for row in ROWS])
 def test_published_throughputs_are_met_within_a_fifth(row: dict[str, str], anchored: Npu) -> None:
     npus, tp, each = int(row["npus"]), int(row["tp"]), int(row["micro_batch"])
     offload = Offload(weights=row["weights"], gradients="host", optimizer="host", update="tier")
     replicas = max(npus // tp, 2)
     fields = {"zero_stage": int(row["zero_stage"])} | ({} if npus > 1 else {"shard": 1})
     plan = ParallelPlan(tp=tp, dp=replicas, micro_batch=each, **fields, **KEPT, offload=offload)
-    batches = 1 if npus > 1 else BATCH // each
+    batches = int(row["sequences"]) // each
     model = gpt(int(row["layers"]), int(row["hidden"]), int(row["heads"]))
     tier = SHARED if npus > 1 else ALONE
     found = tflops(anchored, model, replicas * each * batches, plan, tier)

@@ -38,6 +38,9 @@ def flits(manifest: Path, out: Path, plot: Path | None) -> None:
         tables, cases, lambda _, status: statuses.update([status]), manifest.parent,
         lambda name, note: click.echo(f"{name}: {note}.", err=True),
     )  # fmt: skip
+    for name, result in results.items():
+        if result["status"] == "error":
+            click.echo(f"{name}: {result['message']}", err=True)
     write_text(out, dumps(results, indent=1) + "\n")
     if plot is not None:
         draw(plot, tables, cases, results, manifest.parent)

@@ -10,6 +10,8 @@ from simcore.errors import ConfigError
 if TYPE_CHECKING:
     from simcore.engines.collectives.alone import Alone
 
+_ROUTERS = "routers."
+
 
 @click.command(short_help="Time one collective by each algorithm that a machine admits.")
 @click.argument("kind")
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 )
 @click.option("--npus", type=click.IntRange(min=2), help="Members, the first ones; all by default.")
 @click.option("--backend", default="congestion_unaware", show_default=True, help="Of the network.")
-@settings_option("chunks=1, a key of the system layer")
+@settings_option("chunks=1, a key of the system layer, or routers.flit='4 B'")
 @json_option
 def collective(kind: str, platform: str, size: str, **how: Any) -> None:
     """Time the collective KIND (all_reduce, broadcast, barrier, ...) among NPUs of a platform.
@@ -44,12 +46,15 @@ def collective(kind: str, platform: str, size: str, **how: Any) -> None:
         size_bytes = round(parse_quantity(size, "B"))
     except ValueError as error:
         raise ConfigError("--size", str(error), got=size) from None
+    told = dict(map(setting, how["settings"]))
+    routers = {key: told.pop(key) for key in list(told) if key.startswith(_ROUTERS)}
     asked = Asked(
         collective=kind,
         size_bytes=size_bytes,
         npus=how["npus"],
         backend=how["backend"],
-        system=dict(map(setting, how["settings"])),
+        system=told,
+        routers={key.removeprefix(_ROUTERS): value for key, value in routers.items()},
     )
     algorithms = [tuple(name.split(",")) for name in how["algorithms"]]
     found = times_alone(load_platform(platform), asked, algorithms)
@@ -60,6 +65,8 @@ def collective(kind: str, platform: str, size: str, **how: Any) -> None:
             f"{one.name:{width}}  {one.last_ns * 1e-3:<10.3f}  {one.first_ns * 1e-3:<10.3f}  "
             f"{one.sent_bytes:,.0f} B"
         )
+        for note in one.notes:
+            click.echo(f"  {note}")
     if how["json_out"] is not None:
         write_text(how["json_out"], _text(found))
 
@@ -69,7 +76,7 @@ def _text(found: "list[Alone]") -> str:
 
     rows = [
         {"algorithm": one.name, "last_s": one.last_ns * 1e-9, "first_s": one.first_ns * 1e-9,
-         "sent_bytes": one.sent_bytes}
+         "sent_bytes": one.sent_bytes, "notes": list(one.notes)}
         for one in found
     ]  # fmt: skip
     return json.dumps(rows, indent=1) + "\n"

@@ -10,10 +10,11 @@ from simcore.engines.collectives.members import Subsystem
 from simcore.engines.collectives.placement import Placement, place_group
 from simcore.engines.collectives.scheduled import check_schedules
 from simcore.errors import ConfigError
+from simcore.flits.settings import FlitNetwork
 from simcore.machine import Dimension, Platform
 from simcore.machine.admitted import admitted_algorithms
 from simcore.machine.system import System
-from simcore.network import BACKENDS, DEFAULT_BACKEND
+from simcore.network import BACKENDS, DEFAULT_BACKEND, ExternalNetwork, Flit
 from simcore.network.dimensions import engine_dimensions
 from simcore.terms import CollectiveKind
 
@@ -28,6 +29,7 @@ class Asked:
         npus: Members, the first NPUs; None: all.
         backend: Network backend.
         system: Other values of the system layer.
+        routers: Of a network flit by flit.
     """
 
     collective: str
@@ -35,6 +37,7 @@ class Asked:
     npus: int | None = None
     backend: str = DEFAULT_BACKEND
     system: Mapping[str, object] = field(default_factory=dict)
+    routers: Mapping[str, object] = field(default_factory=dict)
 
     def placed(self, platform: Platform) -> Placement:
         """Place of the members.
@@ -54,6 +57,20 @@ class Asked:
         BACKENDS[self.backend].check(engine_dimensions(platform.dimensions))
         return place_group("the collective", 1, members, sizes)
 
+    def network(self, platform: Platform) -> ExternalNetwork | None:
+        """A network with an event loop of its own; None: the backend has none.
+
+        Raises:
+            ConfigError: It cannot be made with these settings.
+        """
+        kind, dimensions = BACKENDS[self.backend], engine_dimensions(platform.dimensions)
+        if issubclass(kind, Flit):
+            return kind(dimensions, FlitNetwork.from_file_data(dict(self.routers), at="routers"))
+        if self.routers:
+            rule = "must set no routers without --backend flit"
+            raise ConfigError("--set", rule, got=sorted(self.routers))
+        return kind(dimensions) if issubclass(kind, ExternalNetwork) else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alone:
@@ -64,12 +81,14 @@ class Alone:
         last_ns: End of the last member.
         first_ns: End of the first member.
         sent_bytes: That a member sends, mean over the members.
+        notes: What the network tells of its messages.
     """
 
     name: str
     last_ns: int
     first_ns: int
     sent_bytes: float
+    notes: tuple[str, ...] = ()
 
 
 def times_alone(
@@ -93,14 +112,15 @@ def times_alone(
         layer = System.from_file_data({**asked.system, asked.collective: list(names)}, at="system")
         kind = CollectiveKind[asked.collective.upper()]
         _check(layer, kind, dimensions, placement)
-        ends, sent_bytes = Subsystem(dimensions, layer, rate).run(
-            kind, placement, asked.size_bytes, asked.backend
+        ends, sent_bytes, notes = Subsystem(dimensions, layer, rate).run(
+            kind, placement, asked.size_bytes, asked.backend, asked.network(platform)
         )
         one = Alone(
             name=",".join(names),
             last_ns=int(ends.max()),
             first_ns=int(ends.min()),
             sent_bytes=sent_bytes / placement.members,
+            notes=notes,
         )
         found.append(one)
     return found

@@ -31,6 +31,7 @@ from simcore.kernels.collectives.records import LIST_DELAY_NS, PEERS_TREE
 from simcore.kernels.collectives.records import Program as PhaseProgram
 from simcore.machine.dimension import Dimension
 from simcore.machine.system import System
+from simcore.network import ExternalNetwork
 from simcore.network.dimensions import engine_dimensions
 from simcore.terms import CollectiveKind, NodeKind
 
@@ -129,23 +130,32 @@ class Subsystem:
         return self._ends(inputs, members, fold=self._fold)
 
     def run(
-        self, kind: CollectiveKind, placement: Placement, size_bytes: int, backend: str
-    ) -> tuple[Ints, int]:
-        """End of each member of the group of NPU 0, all begun at 0, and bytes that they send.
+        self,
+        kind: CollectiveKind,
+        placement: Placement,
+        size_bytes: int,
+        backend: str,
+        network: ExternalNetwork | None = None,
+    ) -> tuple[Ints, int, tuple[str, ...]]:
+        """End of each member of the group of NPU 0, all begun at 0, bytes that they send, notes.
 
         Args:
             kind: What the members do.
             placement: Where they are.
             size_bytes: The full buffer, of a gather and an all-gather the shard.
             backend: Network backend.
+            network: One of it that has an event loop of its own, and has yet to be used.
 
         Returns:
-            (G,) int64, in the order of the members' NPU ids; the bytes of all messages.
+            (G,) int64, in the order of the members' NPU ids; the bytes of all messages; what the
+            network tells of them.
         """
         members = self._members(placement)
         inputs = self._inputs(kind, size_bytes, _grid(placement), members, None, placement.extent)
-        output = self._output(replace(inputs, backend=backend), members, fold=self._fold)
-        return output.finish_ns[members], output.sent_bytes
+        inputs = replace(inputs, backend=backend, network=network)
+        output = self._output(inputs, members, fold=self._fold)
+        notes = network.account().notes if network is not None else ()
+        return output.finish_ns[members], output.sent_bytes, notes
 
     def all_ends(
         self, kind: CollectiveKind, placement: Placement, size_bytes: int, backend: str

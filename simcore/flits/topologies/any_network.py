@@ -77,10 +77,10 @@ def _wire(ways: Neighbours, homes: dict[int, int], path: Path) -> Wires:
         for other in neighbours:
             ways.setdefault(other, {}).setdefault(router, 1)  # a line may tell one direction only
     routers = len(ways)
-    if sorted(ways) != list(range(routers)) or not homes:
-        raise ConfigError(
-            str(path), f"must number routers from 0 to {routers - 1}", got=max(ways, default=-1)
-        )
+    if not homes:
+        raise ConfigError(str(path), "must attach nodes to routers", got=f"{routers} routers")
+    if sorted(ways) != list(range(routers)):
+        raise ConfigError(str(path), f"must number routers from 0 to {routers - 1}", got=max(ways))
     if sorted(homes) != list(range(len(homes))):
         raise ConfigError(
             str(path), f"must number nodes from 0 to {len(homes) - 1}", got=max(homes)

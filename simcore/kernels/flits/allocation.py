@@ -5,7 +5,7 @@ grant at or after its own, and both pointers move to one past a match of the fir
 separable allocator has a round-robin arbiter per input and per output, one stage after the other,
 and looks at priorities first; pointers move to one past a match.
 
-Requests are rows of the table at ``AT_ASK``; pointers are rows of ``AT_POINTER``.
+Requests are rows of the table at ``AT_ASK``; pointers are words of what is matched.
 
 Sources: N. McKeown, "The iSLIP scheduling algorithm for input-queued switches", IEEE/ACM
 Transactions on Networking 7(2), 1999; W. Dally, B. Towles, Principles and Practices of
@@ -18,8 +18,9 @@ from simcore.kernels.flits.network import (
     AT_GRANTED,
     AT_USED,
     AT_WIN,
+    INPUT_WORDS,
     NONE,
-    POINTER_ROWS,
+    OUTPUT_WORDS,
     Ints,
 )
 from simcore.kernels.flits.network import WIDTH as WORDS
@@ -95,7 +96,7 @@ def _both(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
         if m[granted + o] == a and m[chosen + i] == a:
             m[win + wins] = a
             wins += 1
-            m[size[2] + o * POINTER_ROWS], m[size[3] + i * POINTER_ROWS] = (
+            m[size[2] + o * OUTPUT_WORDS], m[size[3] + i * INPUT_WORDS] = (
                 past(i, size[0]),
                 past(o, size[1]),
             )
@@ -119,14 +120,14 @@ def _input_first(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
     for j in range(count):
         a = first + j * ASK_WORDS
         i = m[a + INPUT]
-        if _is_better(m, a, m[chosen + i], (OUTPUT, m[size[3] + i * POINTER_ROWS], size[1]), True):
+        if _is_better(m, a, m[chosen + i], (OUTPUT, m[size[3] + i * INPUT_WORDS], size[1]), True):
             m[chosen + i] = a
     for j in range(count):
         a = first + j * ASK_WORDS
         i, o = m[a + INPUT], m[a + OUTPUT]
         is_chosen = m[chosen + i] == a
         if is_chosen and _is_better(
-            m, a, m[granted + o], (INPUT, m[size[2] + o * POINTER_ROWS], size[0]), True
+            m, a, m[granted + o], (INPUT, m[size[2] + o * OUTPUT_WORDS], size[0]), True
         ):
             m[granted + o] = a
     return _both(m, count, size)
@@ -139,14 +140,14 @@ def _output_first(m: Ints, count: int, size: tuple[int, int, int, int], looks: b
     for j in range(count):
         a = first + j * ASK_WORDS
         o = m[a + OUTPUT]
-        if _is_better(m, a, m[granted + o], (INPUT, m[size[2] + o * POINTER_ROWS], size[0]), looks):
+        if _is_better(m, a, m[granted + o], (INPUT, m[size[2] + o * OUTPUT_WORDS], size[0]), looks):
             m[granted + o] = a
     for j in range(count):
         a = first + j * ASK_WORDS
         i = m[a + INPUT]
         is_granted = m[granted + m[a + OUTPUT]] == a
         if is_granted and _is_better(
-            m, a, m[chosen + i], (OUTPUT, m[size[3] + i * POINTER_ROWS], size[1]), looks
+            m, a, m[chosen + i], (OUTPUT, m[size[3] + i * INPUT_WORDS], size[1]), looks
         ):
             m[chosen + i] = a
     return _both(m, count, size)
@@ -165,7 +166,7 @@ def _again(m: Ints, count: int, size: tuple[int, int, int, int], wins: int) -> i
         i, o = m[a + INPUT], m[a + OUTPUT]
         is_left = not m[inputs + i] and not m[outputs + o]
         if is_left and _is_better(
-            m, a, m[granted + o], (INPUT, m[size[2] + o * POINTER_ROWS], size[0]), False
+            m, a, m[granted + o], (INPUT, m[size[2] + o * OUTPUT_WORDS], size[0]), False
         ):
             m[granted + o] = a
     for j in range(count):
@@ -173,7 +174,7 @@ def _again(m: Ints, count: int, size: tuple[int, int, int, int], wins: int) -> i
         i = m[a + INPUT]
         is_granted = m[granted + m[a + OUTPUT]] == a
         if is_granted and _is_better(
-            m, a, m[chosen + i], (OUTPUT, m[size[3] + i * POINTER_ROWS], size[1]), False
+            m, a, m[chosen + i], (OUTPUT, m[size[3] + i * INPUT_WORDS], size[1]), False
         ):
             m[chosen + i] = a
     for j in range(count):

@@ -13,6 +13,7 @@ from simcore.kernels.flits.network import (
     CARRIED,
     CHANNEL,
     CHANNELS,
+    CREDITED,
     CREDITS,
     CROSSING,
     CROSSING_CYCLES,
@@ -20,23 +21,21 @@ from simcore.kernels.flits.network import (
     CROSSING_ROWS,
     CYCLE_BITS,
     DEPTH,
+    ENDS_AT,
     EVENT_WORDS,
     FIRST,
     FLIT_BITS,
     FREE_FROM,
     FROM_CYCLES,
-    FROM_ROW,
     HELD,
     HOPS,
     IDLE,
     IN_FLIGHT,
+    IN_PACKET,
     LAST_ROW,
+    LINK,
     LINK_WORDS,
-    NUMBER,
     OUTPUT,
-    OUTPUT_WORDS,
-    POINTER_ROWS,
-    PORT,
     PORTS,
     READY,
     ROUTER_WORDS,
@@ -47,28 +46,25 @@ from simcore.kernels.flits.network import (
     TAIL,
     TAIL_CREDIT,
     TAKEN,
-    TO,
-    TO_CHANNEL,
     TO_CYCLES,
     UNTIL_CREDIT,
-    VC,
     WHEEL_WIDTH,
     Ints,
     input_row,
     output_row,
     packet_row,
-    pointer_row,
+    switch_output,
 )
 from simcore.kernels.jit import njit
 
 
 @njit(cache=True, error_model="numpy")
-def put_flit(m: Ints, when: int, at: int, where: int, flit: int) -> None:
-    """Put a flit onto a link: it arrives in a cycle at a router (or node) and channel."""
+def put_flit(m: Ints, when: int, at: int, flit: int) -> None:
+    """Put a flit onto a link: it arrives in a cycle where ``ENDS_AT`` says."""
     row = when & m[LAST_ROW]
     count = m[AT_COUNT] + row
     e = m[AT_WHEEL] + (row * m[WHEEL_WIDTH] + m[count]) * EVENT_WORDS
-    m[e], m[e + 1], m[e + 2] = at, where, flit
+    m[e], m[e + 1] = at, flit
     m[count] += 1
     m[IN_FLIGHT] += 1
 
@@ -91,16 +87,14 @@ def send(m: Ints, router: int, channel: int, now: int) -> bool:
     flit = m[m[AT_FLIT] + (router * m[PORTS] * m[CHANNELS] + channel) * depth + first]
     m[c + FIRST] = first + 1 if first + 1 < depth else 0
     m[c + HELD] -= 1
-    link = m[AT_LINK] + (router * m[PORTS] + m[c + PORT]) * LINK_WORDS
-    is_tail = leave(m, (c, output_row(m, router, m[c + CHANNEL]), link), flit, now)
-    output = m[c + OUTPUT]
-    vc = m[c + CHANNEL] - output * m[CHANNELS]
+    output, o = m[c + OUTPUT], output_row(m, router, m[c + CHANNEL])
+    is_tail = leave(m, c, o, flit, now)
     if m[CROSSING_CYCLES] <= 1:
-        put_in_turn(m, router, (output, vc, flit), now + m[CROSSING_CYCLES])
+        put_in_turn(m, router, (output, m[o + ENDS_AT], flit), now + m[CROSSING_CYCLES])
     else:
         own = m[AT_ROUTER] + router * ROUTER_WORDS
         w = m[AT_CROSSING] + (router * m[CROSSING_ROWS] + m[own + CROSSING]) * 3
-        m[w], m[w + 1], m[w + 2] = output, vc, flit
+        m[w], m[w + 1], m[w + 2] = output, m[o + ENDS_AT], flit
         m[own + CROSSING] += 1
     if m[SLOW_LINKS]:
         keep_busy(m, m[AT_LINK] + (router * m[PORTS] + output) * LINK_WORDS, now)
@@ -110,21 +104,12 @@ def send(m: Ints, router: int, channel: int, now: int) -> bool:
 
 
 @njit(cache=True, error_model="numpy")
-def leave(m: Ints, at: tuple[int, int, int], flit: int, now: int) -> bool:
-    """Count a flit that has the switch now; true if it is a tail.
-
-    Args:
-        m: Everything.
-        at: Places of the words of its channel, of the one that it goes to, and of its input's link.
-        flit: It.
-        now: Cycle.
-    """
-    c, o, link = at
+def leave(m: Ints, c: int, o: int, flit: int, now: int) -> bool:
+    """Count a flit that has the switch now, from one channel to another; true if it is a tail."""
     m[c + READY] = now + 1
     m[o + CREDITS] -= 1
-    back = now + m[link + FROM_CYCLES] + 1
-    put_credit(m, back, m[link + FROM_ROW] + m[c + VC] * OUTPUT_WORDS)
-    if flit & NUMBER == 0:
+    put_credit(m, now + m[m[c + LINK] + FROM_CYCLES] + 1, m[c + CREDITED])
+    if flit & IN_PACKET == 0:
         m[packet_row(m, flit >> FLIT_BITS) + HOPS] += 1
     if not flit & TAIL:
         return False
@@ -162,10 +147,10 @@ def dispatch(m: Ints, router: int, now: int) -> None:
 @njit(cache=True, error_model="numpy")
 def put_in_turn(m: Ints, router: int, what: tuple[int, int, int], when: int) -> None:
     """Put a flit onto the link of an output, behind those that are before it."""
-    output, vc, flit = what
-    free = pointer_row(m, router, FREE_FROM) + output * POINTER_ROWS
-    at = max(when, m[free])
-    m[free] = at + 1
+    output, at, flit = what
+    free = switch_output(m, router, output) + FREE_FROM
+    leaves = max(when, m[free])
+    m[free] = leaves + 1
     link = m[AT_LINK] + (router * m[PORTS] + output) * LINK_WORDS
     m[link + CARRIED] += 1
-    put_flit(m, at + m[link + TO_CYCLES] + 1, m[link + TO], m[link + TO_CHANNEL] + vc, flit)
+    put_flit(m, leaves + m[link + TO_CYCLES] + 1, at, flit)

@@ -28,8 +28,9 @@ from simcore.kernels.flits.network import (
     AT_GRANTED,
     AT_USED,
     AT_WIN,
+    INPUT_WORDS,
     NONE,
-    POINTER_ROWS,
+    OUTPUT_WORDS,
     Ints,
     draw,
 )
@@ -55,9 +56,9 @@ def matched(
         return _lonely(m, count, size)
     if kind == RANDOM_POINTERS:
         for o in range(size[1]):
-            m[size[2] + o * POINTER_ROWS] = int(draw(m) * size[0])
+            m[size[2] + o * OUTPUT_WORDS] = int(draw(m) * size[0])
         for i in range(size[0]):
-            m[size[3] + i * POINTER_ROWS] = int(draw(m) * size[1])
+            m[size[3] + i * INPUT_WORDS] = int(draw(m) * size[1])
         return match(m, 0, iterations, count, size)
     return _wavefront(m, count, size, kind == NEXT_WAVEFRONT)
 
@@ -106,7 +107,7 @@ def _lonely(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
     for j in range(count):
         a = first + j * ASK_WORDS
         i, o, b = m[a + INPUT], m[a + OUTPUT], m[chosen + m[a + INPUT]]
-        pointer = m[size[3] + i * POINTER_ROWS]
+        pointer = m[size[3] + i * INPUT_WORDS]
         if b != NONE:
             here, there = m[asked + o], m[asked + m[b + OUTPUT]]
             is_sooner = steps(o, pointer, size[1]) < steps(m[b + OUTPUT], pointer, size[1])
@@ -116,7 +117,7 @@ def _lonely(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
     for j in range(count):
         a = first + j * ASK_WORDS
         i, o = m[a + INPUT], m[a + OUTPUT]
-        b, pointer = m[granted + o], m[size[2] + o * POINTER_ROWS]
+        b, pointer = m[granted + o], m[size[2] + o * OUTPUT_WORDS]
         if m[chosen + i] == a and (
             b == NONE or steps(i, pointer, size[0]) < steps(m[b + INPUT], pointer, size[0])
         ):
@@ -128,8 +129,8 @@ def _lonely(m: Ints, count: int, size: tuple[int, int, int, int]) -> int:
         if m[granted + o] == a:
             m[win + wins] = a
             wins += 1
-            m[size[3] + i * POINTER_ROWS] = past(m[size[3] + i * POINTER_ROWS], size[1])
-            m[size[2] + o * POINTER_ROWS] = past(m[size[2] + o * POINTER_ROWS], size[0])
+            m[size[3] + i * INPUT_WORDS] = past(m[size[3] + i * INPUT_WORDS], size[1])
+            m[size[2] + o * OUTPUT_WORDS] = past(m[size[2] + o * OUTPUT_WORDS], size[0])
     for j in range(count):
         a = first + j * ASK_WORDS
         m[chosen + m[a + INPUT]] = m[granted + m[a + OUTPUT]] = NONE

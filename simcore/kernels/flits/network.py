@@ -47,7 +47,7 @@ nodes that send, and nodes that will."""
 
 (
     AT_LINK, AT_DOOR, AT_TABLE, AT_PLACE, AT_TARGET, AT_INPUT, AT_FLIT, AT_WAY, AT_OUTPUT, AT_BUSY,
-    AT_POINTER, AT_ROUTER, AT_CROSSING, AT_AWAKE, AT_PACKET, AT_NODE, AT_NODE_OUTPUT, AT_SENDING,
+    AT_SWITCH_IN, AT_ROUTER, AT_CROSSING, AT_AWAKE, AT_PACKET, AT_NODE, AT_NODE_OUTPUT, AT_SENDING,
     AT_DUE, AT_WHEEL, AT_BACK, AT_COUNT, AT_ASK, AT_GUESS, AT_SPOILT, AT_GRANTED, AT_CHOSEN,
     AT_WIN, AT_BEST, AT_USED, AT_WAITER, AT_SENDER,
 ) = range(40, 72)  # fmt: skip
@@ -56,8 +56,8 @@ nodes that send, and nodes that will."""
 WIDTH, WHEEL_WIDTH, BACK_WIDTH, CROSSING_ROWS, SWITCH_INPUTS, SWITCH_OUTPUTS, MAY_PASS = range(
     72, 79
 )
-"""Sizes: of a router's pointers, of rows of the two wheels, of a crossbar's queue, of the switch;
-whether a router sends flits that are in nobody's way on in the cycle in which they arrive."""
+"""Sizes: of an allocator's scratch, of rows of the two wheels, of a crossbar's queue, of the
+switch; whether a router sends flits that are in nobody's way on in the cycle of their arrival."""
 
 CHANNEL_CYCLES, SWITCH_CYCLES, GOES_ON, GOES_OFF, SENDS_ON = range(79, 84)
 """Words for the cycles of the two allocations, and for nodes that send in bursts the chances to
@@ -71,43 +71,53 @@ whether any link is slower than a flit per cycle; whether nodes send messages th
 one, free rows of packets then, first free row of messages, first message that has ended, and where
 the tables of messages, of the ways that a head has just found and of nodes that wait begin; words
 of a row of these, and nodes in them."""
-ROUTES_RANDOM = 96
-"""Word for the state of what routes draw: a seed gives the same traffic whatever the routes."""
+ROUTES_RANDOM, AT_SWITCH_OUT = range(96, 98)
+"""Words for the state of what routes draw, as a seed gives the same traffic whatever the routes,
+and for where the outputs of the switches begin."""
 HEADER_WORDS = 104
 
-TO, TO_CHANNEL, TO_CYCLES, FROM_ROW, FROM_CYCLES, SLOWNESS, BUSY_UNTIL, TURN, CARRIED = range(9)
-CLAIMED, FLOWS = 9, 10
+TO, TO_CHANNEL, TO_CYCLES, FROM_CYCLES, SLOWNESS, BUSY_UNTIL, TURN, CARRIED, CLAIMED, FLOWS = range(
+    10
+)
 """Columns of a port: the router that its output leads to and the first channel there; a node as
--1 - node, ``NOWHERE``: no link; cycles of the link; where the words of the first output channel
-begin that its input's credits go back to, and their cycles; for how long a flit keeps the output's
-link busy, and until when it is, in parts of a cycle; place of the input's first channel in its
-turn; flits that the output has put onto its link; last cycle in which a head that passes has asked
-for the output, and packets that pass whose tail the input has yet to get."""
-LINK_WORDS = 11
+-1 - node, ``NOWHERE``: no link; cycles of the link, and of the credits of its input; for how long a
+flit keeps the output's link busy, and until when it is, in parts of a cycle; place of the input's
+first channel in its turn; flits that the output has put onto its link; last cycle in which a head
+that passes has asked for the output, and packets that pass whose tail the input has yet to get."""
+LINK_WORDS = 10
 
 CYCLE_BITS = 16
 CYCLE = 1 << CYCLE_BITS
 """Parts of a cycle."""
 
-NODE_ROUTER, NODE_PORT, EXIT_ROUTER, EXIT_PORT, DOOR_CYCLES, DOOR_SLOWNESS, DOOR_BUSY = range(7)
+NODE_ROUTER, NODE_PORT, EXIT_ROUTER, EXIT_PORT, DOOR_CYCLES, DOOR_SLOWNESS, ENTRY, DOOR_BUSY = (
+    range(8)
+)
 """Columns of a node's doors: where its flits enter and leave, cycles of the link by which they
-enter, for how long a flit keeps it busy, and until when it is."""
-DOOR_WORDS = 7
+enter, for how long a flit keeps it busy, where the words of the first channel begin by which they
+enter, and until when the link is busy."""
+DOOR_WORDS = 8
 
-STATE, READY, OUTPUT, CHANNEL, PORT, VC, OF_ROUTER, LISTED, FIRST, HELD, WAYS, DUE = range(12)
+(
+    STATE, READY, OUTPUT, CHANNEL, ACCEPTS, OWN, LINK, GATE, CREDITED, PORT, VC, LISTED, FIRST,
+    HELD, WAYS, DUE,
+) = range(16)  # fmt: skip
 """Columns of an input channel: state, cycle from which its next step may come, output port and
-channel that it holds, its port and number there, its router, whether the list of busy channels has
-it, its ring of flits, how many ways it may take, cycle in which its route is worked out (or
-``NONE``)."""
-INPUT_WORDS = 12
+channel that it holds, its pointer in the allocation of channels; where the words begin of its
+router, of its port's link, of its input of the switch and of the output channel that its credits
+go back to; its port and number there, whether the list of busy channels has it, its ring of flits,
+how many ways it may take, cycle in which its route is worked out (or ``NONE``)."""
+INPUT_WORDS = 16
 
-TAKEN, CREDITS, OF_PORT = range(3)
-"""Columns of an output channel: first cycle in which it may be taken again, slots, and its port."""
+TAKEN, CREDITS, OFFERS, OF_PORT, ENDS_AT = range(5)
+"""Columns of an output channel: first cycle in which it may be taken again, slots, its pointer in
+the allocation of channels, its port, and where the words of the input channel begin that its flits
+come to; for those to a node the negative of where its own words begin."""
 UNTIL_TAIL = 1 << 60
 UNTIL_CREDIT = UNTIL_TAIL + 1
 """Cycles of a channel that is free when the tail of its packet is sent, and when the credit of the
 tail is back."""
-OUTPUT_WORDS = 3
+OUTPUT_WORDS = 8
 
 WAY_OUTPUT, WAY_LOW, WAY_HIGH, WAY_PRIORITY = range(4)
 """Columns of a way: output port, first and last channel of it, priority."""
@@ -117,32 +127,32 @@ MOST_WAYS = 2
 
 (
     BUSY, ROUTE_DUE, CROSSING, CROSSING_DUE, AWAKE, ASLEEP_UNTIL, CHANNELS_DUE, SWITCH_DUE,
-    NEXT_IN_TURN,
-) = range(9)  # fmt: skip
+    NEXT_IN_TURN, NUMBER, FIRST_LINK, FIRST_OUTPUT, FIRST_EXIT, COORDINATES,
+) = range(14)  # fmt: skip
 """Columns of a router: busy channels, last cycle of the routes that are being worked out, flits
 that wait for the crossbar, last cycle of those in it, whether the list of routers has it, cycle
 until which one of one stage has nothing to do (0: none), last cycles of the allocation of channels
-and of the switch that are in work; which of several outputs alike comes next."""
-ROUTER_WORDS = 9
+and of the switch that are in work; which of several outputs alike comes next; its number, and where
+its links, output channels, outputs of the switch and coordinates begin."""
+ROUTER_WORDS = 14
 
-(
-    CHANNEL_OFFERS, CHANNEL_ACCEPTS, SWITCH_OFFERS, SWITCH_ACCEPTS,
-    TURNS, HELD_CHANNEL, HELD_OUTPUT, FREE_FROM, WON_CHANNEL,
-) = range(9)  # fmt: skip
-"""Rows of a router's pointers: of outputs and of inputs in the allocation of channels and of the
-switch; next channel of an input; channel and output that an input is
-held to; first cycle in which an output is free; channel that has won an
-input, and sends when the allocation is done."""
-POINTER_ROWS = 9
+SWITCH_ACCEPTS, TURNS, HELD_CHANNEL, HELD_OUTPUT, WON_CHANNEL = range(5)
+"""Columns of an input of a switch: its pointer, next channel of it, channel and output that it is
+held to, channel that has won it and sends when the allocation is done. Inputs of all kinds have
+``INPUT_WORDS``, outputs ``OUTPUT_WORDS``, so that allocators match either."""
+
+SWITCH_OFFERS, FREE_FROM = range(2)
+"""Columns of an output of a switch: its pointer, and first cycle in which it is free."""
 
 (
     SOURCE, TARGET, MADE, SENT, HOPS, DIMENSION, WAY, PART, MIDDLE, MEASURED, NEXT_FREE, FLITS,
-    MESSAGE,
-) = range(13)  # fmt: skip
+    MESSAGE, GOAL, EXIT,
+) = range(15)  # fmt: skip
 """Columns of a packet: nodes, cycles at which it was made and its head left, routers passed, the
 dimension that it is in, with direction and half of the channels, the router that it goes to first
-(or ``NONE``), whether it counts, the free row after it, its flits, and the message it is of."""
-PACKET_WORDS = 13
+(or ``NONE``), whether it counts, the free row after it, its flits, the message it is of, where the
+coordinates begin of the router at which it leaves, and the port there."""
+PACKET_WORDS = 15
 
 TO_NODE, TO_MAKE, LAST_FLITS, ON_WAY, FOLLOWS, ENDED_AT = range(6)
 """Columns of a message: node that it goes to, packets that are yet to be made, flits of the last
@@ -160,14 +170,14 @@ that of the packet, flits that came here, packets of its own that arrived in the
 any did, and that cycle; whether it is in a burst; first and last message of its queue."""
 NODE_WORDS = 13
 
-AT, WHERE, WHAT = range(3)
-"""Columns of a flit that arrives: router (or -1 - node), channel, flit. A credit is the place where
-the words of its output channel begin."""
-EVENT_WORDS = 3
+AT, WHAT = range(2)
+"""Columns of a flit that arrives: where the words of its input channel begin (or as ``ENDS_AT`` of
+an output channel says), flit. A credit is the place where the words of its output channel begin."""
+EVENT_WORDS = 2
 
 FLIT_BITS = 17
 TAIL = 1 << 16
-NUMBER = TAIL - 1
+IN_PACKET = TAIL - 1
 """Mask of a flit's number in its packet."""
 
 NONE = -1
@@ -289,6 +299,12 @@ def packet_row(m: Ints, packet: int) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def pointer_row(m: Ints, router: int, row: int) -> int:
-    """Place where a row of a router's pointers begins; each is ``POINTER_ROWS`` after the last."""
-    return int(m[AT_POINTER] + router * m[WIDTH] * POINTER_ROWS + row)
+def switch_input(m: Ints, router: int, e: int) -> int:
+    """Place where the words of an input of a router's switch begin."""
+    return int(m[AT_SWITCH_IN] + (router * m[SWITCH_INPUTS] + e) * INPUT_WORDS)
+
+
+@njit(cache=True, error_model="numpy")
+def switch_output(m: Ints, router: int, o: int) -> int:
+    """Place where the words of an output of a router's switch begin."""
+    return int(m[AT_SWITCH_OUT] + (router * m[SWITCH_OUTPUTS] + o) * OUTPUT_WORDS)

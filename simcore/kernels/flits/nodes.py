@@ -9,6 +9,7 @@ from simcore.kernels.flits.network import (
     AT_DOOR,
     AT_NODE,
     AT_NODE_OUTPUT,
+    AT_PLACE,
     AT_SENDING,
     AT_TARGET,
     CHANCES,
@@ -16,17 +17,24 @@ from simcore.kernels.flits.network import (
     CREDITS,
     CYCLE_BITS,
     DIMENSION,
+    DIMENSIONS,
     DONE,
     DOOR_BUSY,
     DOOR_CYCLES,
     DOOR_SLOWNESS,
     DOOR_WORDS,
+    ENTRY,
+    EXIT,
+    EXIT_PORT,
+    EXIT_ROUTER,
     FLIT_BITS,
     FLITS,
     FREE,
+    GOAL,
     GOES_OFF,
     GOES_ON,
     HOPS,
+    INPUT_WORDS,
     IS_BATCH,
     IS_ON,
     KIND,
@@ -40,8 +48,6 @@ from simcore.kernels.flits.network import (
     MOST_OUT,
     NEXT_FREE,
     NEXT_MADE,
-    NODE_PORT,
-    NODE_ROUTER,
     NODE_WORDS,
     NODES,
     NONE,
@@ -177,6 +183,9 @@ def _make(m: Ints, scale: float, node: int, when: tuple[int, int, int]) -> None:
         begin_packet(m, node, packet)
     else:
         m[p + TARGET], m[p + FLITS] = _target(m, node), m[SIZE]
+    door = m[AT_DOOR] + m[p + TARGET] * DOOR_WORDS
+    m[p + GOAL] = m[AT_PLACE] + m[door + EXIT_ROUTER] * m[DIMENSIONS]
+    m[p + EXIT] = m[door + EXIT_PORT]
     m[p + DIMENSION], m[p + MIDDLE], m[p + MEASURED] = NONE, NONE, int(begin_ <= made < end)
     m[MEASURED_ON_WAY] += m[p + MEASURED]
     m[n + OUT] += 1
@@ -216,11 +225,11 @@ def _inject(m: Ints, node: int, now: int) -> None:
         return
     m[door + DOOR_BUSY] = max(m[door + DOOR_BUSY], now << CYCLE_BITS) + m[door + DOOR_SLOWNESS]
     m[o + CREDITS] -= 1
-    where, flit = m[door + NODE_PORT] * each + vc, (packet << FLIT_BITS) + m[n + DONE]
+    flit = (packet << FLIT_BITS) + m[n + DONE]
     m[n + DONE] += 1
     is_tail = m[n + DONE] == m[packet_row(m, packet) + FLITS]
     flit = flit | TAIL if is_tail else flit
-    put_flit(m, now + m[door + DOOR_CYCLES] + 1, m[door + NODE_ROUTER], where, flit)
+    put_flit(m, now + m[door + DOOR_CYCLES] + 1, m[door + ENTRY] + vc * INPUT_WORDS, flit)
     if is_tail:
         m[o + TAKEN] = UNTIL_CREDIT if m[TAIL_CREDIT] else now + 1
         m[n + PACKET] = NONE

@@ -29,15 +29,16 @@ from simcore.kernels.flits.network import (
     DEPTH,
     FIRST,
     FLIT_BITS,
+    GATE,
     HELD,
     IDLE,
+    INPUT_WORDS,
     LINK_WORDS,
     LISTED,
     MOST_WAYS,
     NONE,
     OUTPUT,
     OUTPUT_WORDS,
-    POINTER_ROWS,
     PORT,
     PORTS,
     READY,
@@ -59,7 +60,8 @@ from simcore.kernels.flits.network import (
     Ints,
     input_row,
     output_row,
-    pointer_row,
+    switch_input,
+    switch_output,
 )
 from simcore.kernels.flits.routes.choose import route
 from simcore.kernels.flits.routes.rule import keep_ways
@@ -137,7 +139,7 @@ def _place(m: Ints, router: int, i: int) -> int:
     """Steps from an input's turn to one of its channels."""
     c = input_row(m, router, i)
     link = m[AT_LINK] + (router * m[PORTS] + m[c + PORT]) * LINK_WORDS
-    turn = m[pointer_row(m, router, TURNS) + m[c + PORT] * POINTER_ROWS]
+    turn = m[m[c + GATE] + TURNS]
     return int(steps(m[link + TURN] + m[c + VC], turn, m[TURNS_SIZE]))
 
 
@@ -153,16 +155,17 @@ def _offer(m: Ints, router: int, i: int) -> None:
 def _take_offers(m: Ints, router: int, now: int) -> None:
     """Let each output take one input, and send."""
     chosen, granted, ports = m[AT_CHOSEN], m[AT_GRANTED], m[PORTS]
-    turns, takes = pointer_row(m, router, TURNS), pointer_row(m, router, SWITCH_OFFERS)
+    turns = switch_input(m, router, 0) + TURNS
+    takes = switch_output(m, router, 0) + SWITCH_OFFERS
     for e in range(ports):
         i = m[chosen + e]
         if i == NONE:
             continue
-        m[turns + e * POINTER_ROWS] = past(m[turns + e * POINTER_ROWS], m[TURNS_SIZE])
+        m[turns + e * INPUT_WORDS] = past(m[turns + e * INPUT_WORDS], m[TURNS_SIZE])
         o = m[input_row(m, router, i) + OUTPUT]
         before = m[granted + o]
-        if before == NONE or steps(e, m[takes + o * POINTER_ROWS], ports) < steps(
-            before, m[takes + o * POINTER_ROWS], ports
+        if before == NONE or steps(e, m[takes + o * OUTPUT_WORDS], ports) < steps(
+            before, m[takes + o * OUTPUT_WORDS], ports
         ):
             m[granted + o] = e
     for o in range(ports):
@@ -170,7 +173,7 @@ def _take_offers(m: Ints, router: int, now: int) -> None:
         if e == NONE:
             continue
         m[granted + o] = NONE
-        m[takes + o * POINTER_ROWS] = past(m[takes + o * POINTER_ROWS], ports)
+        m[takes + o * OUTPUT_WORDS] = past(m[takes + o * OUTPUT_WORDS], ports)
         i = m[chosen + e]
         c = input_row(m, router, i)
         if m[c + STATE] == WAITING:

@@ -16,47 +16,49 @@ channel or a slot, is woken, and works cycle by cycle until it is empty.
 from simcore.kernels.flits.allocation import past
 from simcore.kernels.flits.crossing import leave, put_flit
 from simcore.kernels.flits.network import (
+    ACCEPTS,
     ACTIVE,
     AT_AWAKE,
     AT_BUSY,
     AT_FLIT,
     AT_FOUND,
     AT_INPUT,
-    AT_LINK,
-    AT_ROUTER,
     AWAKE,
     AWAKE_COUNT,
     BUSY,
     CARRIED,
     CHANNEL,
-    CHANNEL_ACCEPTS,
     CHANNELS,
     CLAIMED,
     CREDITS,
     DEPTH,
+    ENDS_AT,
     FIRST,
+    FIRST_EXIT,
+    FIRST_LINK,
+    FIRST_OUTPUT,
     FLIT_BITS,
     FLOWS,
+    GATE,
     HELD,
     IDLE,
     INPUT_WORDS,
+    LINK,
     LINK_WORDS,
     LISTED,
     NONE,
-    OF_ROUTER,
+    NUMBER,
     OUTPUT,
-    POINTER_ROWS,
+    OUTPUT_WORDS,
+    OWN,
     PORT,
     PORTS,
     READY,
-    ROUTER_WORDS,
     STATE,
     SWITCH_ACCEPTS,
     SWITCH_INPUTS,
     SWITCH_OFFERS,
     SWITCH_OUTPUTS,
-    TO,
-    TO_CHANNEL,
     TO_CYCLES,
     UNTIL_TAIL,
     VC,
@@ -66,8 +68,6 @@ from simcore.kernels.flits.network import (
     WAY_OUTPUT,
     Ints,
     input_row,
-    output_row,
-    pointer_row,
 )
 from simcore.kernels.flits.requests import nearest_channel, take_alone
 from simcore.kernels.flits.routes.choose import route
@@ -78,35 +78,35 @@ from simcore.kernels.jit import njit
 STAGES = 2
 """Cycles from the arrival of a head to that in which it may have the switch."""
 
-FLOWING = 0
 _BITS = 20
 _MASK = (1 << _BITS) - 1
 
 
 @njit(cache=True, error_model="numpy")
-def list_busy(m: Ints, router: int, i: int) -> None:
+def list_busy(m: Ints, c: int) -> None:
     """Put an input channel into its router's list of busy ones."""
-    c, own = input_row(m, router, i), m[AT_ROUTER] + router * ROUTER_WORDS
+    own, each = m[c + OWN], m[CHANNELS]
     if not m[c + LISTED]:
-        m[m[AT_BUSY] + router * m[PORTS] * m[CHANNELS] + m[own + BUSY]] = i
+        first = m[AT_BUSY] + m[own + NUMBER] * m[PORTS] * each
+        m[first + m[own + BUSY]] = m[c + PORT] * each + m[c + VC]
         m[own + BUSY] += 1
         m[c + LISTED] = 1
 
 
 @njit(cache=True, error_model="numpy")
-def wake_router(m: Ints, router: int, now: int) -> None:
+def wake_router(m: Ints, own: int, now: int) -> None:
     """Let a router work cycle by cycle; nothing passes any more."""
-    own = m[AT_ROUTER] + router * ROUTER_WORDS
     if m[own + AWAKE]:
         return
+    router = m[own + NUMBER]
     m[m[AT_AWAKE] + m[AWAKE_COUNT]] = router
     m[AWAKE_COUNT] += 1
     m[own + AWAKE] = 1
-    first, links = router * m[PORTS] * m[CHANNELS], m[AT_LINK] + router * m[PORTS] * LINK_WORDS
+    first = m[AT_BUSY] + router * m[PORTS] * m[CHANNELS]
     for j in range(m[own + BUSY]):
-        c = input_row(m, router, m[m[AT_BUSY] + first + j])
-        m[links + m[c + OUTPUT] * LINK_WORDS + CLAIMED] = now
-        m[links + m[c + PORT] * LINK_WORDS + FLOWS] = 0
+        c = input_row(m, router, m[first + j])
+        m[m[own + FIRST_LINK] + m[c + OUTPUT] * LINK_WORDS + CLAIMED] = now
+        m[m[c + LINK] + FLOWS] = 0
 
 
 @njit(cache=True, error_model="numpy")
@@ -119,91 +119,94 @@ def keep(m: Ints, c: int, flit: int) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def look_at(m: Ints, router: int, i: int, flit: int, now: int) -> int:
-    """Way of a flit that has come and is in nobody's way so far; ``NONE``: it is, or may be.
+def look_at(m: Ints, c: int, flit: int, now: int) -> bool:
+    """True if a flit that has come is in nobody's way so far.
 
-    The route of a head is worked out, and kept where it is in another's way, whose router is woken.
+    The way of a head is worked out; it lies in its channel's columns of output and channel until
+    the head takes one, or is kept where it is in another's way, whose router is woken.
     """
-    own, c = m[AT_ROUTER] + router * ROUTER_WORDS, input_row(m, router, i)
+    own = m[c + OWN]
     if m[own + AWAKE]:
-        return NONE
+        return False
     if m[c + STATE] == ACTIVE:
-        return FLOWING
+        return True
     if m[c + READY] > now:  # right behind a tail that is yet to have the switch
-        return NONE
-    count, found = route(m, router, i, flit >> FLIT_BITS), m[AT_FOUND]
-    output, links = m[found + WAY_OUTPUT], m[AT_LINK] + router * m[PORTS] * LINK_WORDS
-    link = links + output * LINK_WORDS
-    if count == 1 and m[link + CLAIMED] < now and m[links + m[c + PORT] * LINK_WORDS + FLOWS] == 0:
+        return False
+    channel = m[c + PORT] * m[CHANNELS] + m[c + VC]
+    count, found = route(m, m[own + NUMBER], channel, flit >> FLIT_BITS), m[AT_FOUND]
+    output = m[found + WAY_OUTPUT]
+    link = m[own + FIRST_LINK] + output * LINK_WORDS
+    if count == 1 and m[link + CLAIMED] < now and m[m[c + LINK] + FLOWS] == 0:
         m[link + CLAIMED] = now
-        return int(((output << _BITS) + m[found + WAY_LOW] << _BITS) + m[found + WAY_HIGH])
-    _wait(m, router, i, count, now)
-    return NONE
+        m[c + OUTPUT] = output
+        m[c + CHANNEL] = (m[found + WAY_LOW] << _BITS) + m[found + WAY_HIGH]
+        return True
+    _wait(m, c, count, now)
+    return False
 
 
 @njit(cache=True, error_model="numpy")
-def _wait(m: Ints, router: int, i: int, count: int, now: int) -> None:
+def _wait(m: Ints, c: int, count: int, now: int) -> None:
     """Let a head wait that has come now and found its ways."""
-    c = input_row(m, router, i)
-    keep_ways(m, router, i, count)
-    wake_router(m, router, now)
+    own = m[c + OWN]
+    keep_ways(m, m[own + NUMBER], m[c + PORT] * m[CHANNELS] + m[c + VC], count)
+    wake_router(m, own, now)
     m[c + STATE], m[c + READY], m[c + OUTPUT] = WAITING, now + 1, m[m[AT_FOUND] + WAY_OUTPUT]
-    list_busy(m, router, i)
+    list_busy(m, c)
 
 
 @njit(cache=True, error_model="numpy")
-def pass_on(m: Ints, c: int, way: int, flit: int, now: int) -> None:
+def pass_on(m: Ints, c: int, flit: int, now: int) -> None:
     """Send a flit that has come and is in nobody's way on, if it gets a channel and a slot."""
-    router, i = m[c + OF_ROUTER], m[c + PORT] * m[CHANNELS] + m[c + VC]
-    is_head, output, o = m[c + STATE] != ACTIVE, m[c + OUTPUT], m[c + CHANNEL]
-    if is_head:
-        output, o = way >> 2 * _BITS, NONE
-    if not m[m[AT_ROUTER] + router * ROUTER_WORDS + AWAKE]:
+    own, output, o = m[c + OWN], m[c + OUTPUT], m[c + CHANNEL]
+    is_head, low, high = m[c + STATE] != ACTIVE, o >> _BITS, o & _MASK
+    if not m[own + AWAKE]:
+        each, rows = m[CHANNELS], m[own + FIRST_OUTPUT]
         if is_head:
-            first, low, high = output * m[CHANNELS], way >> _BITS & _MASK, way & _MASK
-            turn_ = m[pointer_row(m, router, CHANNEL_ACCEPTS) + i * POINTER_ROWS]
-            o = nearest_channel(m, router, (first + low, first + high), (turn_, now + 1))
-        if o != NONE and m[output_row(m, router, o) + CREDITS] > 0:
+            first = output * each
+            span = first + low, first + high
+            o = nearest_channel(m, rows, span, (m[c + ACCEPTS], now + 1))
+        if o != NONE and m[rows + o * OUTPUT_WORDS + CREDITS] > 0:
             if is_head:
-                take_alone(m, router, i, o, now + 1)
-            _go(m, (c, router, i), (output, o, flit), max(now, m[c + READY]))
+                take_alone(m, c, m[c + PORT] * each + m[c + VC], o, now + 1)
+            _go(m, (c, rows + o * OUTPUT_WORDS), flit, max(now, m[c + READY]))
             return
-        wake_router(m, router, now)
+        wake_router(m, own, now)
     if is_head:
-        write_way(m, 0, (output, way >> _BITS & _MASK, way & _MASK, 0))
-        _wait(m, router, i, 1, now)
+        write_way(m, 0, (output, low, high, 0))
+        _wait(m, c, 1, now)
     keep(m, c, flit)
 
 
 @njit(cache=True, error_model="numpy")
-def _go(m: Ints, what: tuple[int, int, int], to: tuple[int, int, int], now: int) -> None:
-    """Send a flit that nobody competes with for the switch."""
-    (c, router, i), (output, o, flit) = what, to
+def _go(m: Ints, channels: tuple[int, int], flit: int, now: int) -> None:
+    """Send a flit that nobody competes with for the switch, from one channel to another."""
+    c, o = channels
+    own, output, gate, back = m[c + OWN], m[c + OUTPUT], m[c + GATE], m[c + LINK]
     e, out = ends(m, c, output)
-    m[pointer_row(m, router, SWITCH_OFFERS) + out * POINTER_ROWS] = past(e, m[SWITCH_INPUTS])
-    m[pointer_row(m, router, SWITCH_ACCEPTS) + e * POINTER_ROWS] = past(out, m[SWITCH_OUTPUTS])
-    turn(m, router, e, m[c + VC])
-    links = m[AT_LINK] + router * m[PORTS] * LINK_WORDS
-    link, back = links + output * LINK_WORDS, links + m[c + PORT] * LINK_WORDS
+    m[m[own + FIRST_EXIT] + out * OUTPUT_WORDS + SWITCH_OFFERS] = past(e, m[SWITCH_INPUTS])
+    m[gate + SWITCH_ACCEPTS] = past(out, m[SWITCH_OUTPUTS])
+    turn(m, gate, m[c + VC])
+    link = m[own + FIRST_LINK] + output * LINK_WORDS
     m[link + CARRIED] += 1
-    where = m[link + TO_CHANNEL] + o - output * m[CHANNELS]
-    put_flit(m, now + m[link + TO_CYCLES] + 2, m[link + TO], where, flit)
-    if leave(m, (c, output_row(m, router, o), back), flit, now):
+    put_flit(m, now + m[link + TO_CYCLES] + 2, m[o + ENDS_AT], flit)
+    if leave(m, c, o, flit, now):
         m[c + STATE] = IDLE
         if m[c + LISTED]:
             m[link + CLAIMED] = now
             m[back + FLOWS] -= 1
-            _end(m, router, i)
+            _end(m, c)
     elif not m[c + LISTED]:
         m[link + CLAIMED] = UNTIL_TAIL
         m[back + FLOWS] += 1
-        list_busy(m, router, i)
+        list_busy(m, c)
 
 
 @njit(cache=True, error_model="numpy")
-def _end(m: Ints, router: int, i: int) -> None:
+def _end(m: Ints, c: int) -> None:
     """Take a channel out of its router's list of busy ones."""
-    own, busy = m[AT_ROUTER] + router * ROUTER_WORDS, m[AT_BUSY] + router * m[PORTS] * m[CHANNELS]
+    own, i = m[c + OWN], m[c + PORT] * m[CHANNELS] + m[c + VC]
+    busy = m[AT_BUSY] + m[own + NUMBER] * m[PORTS] * m[CHANNELS]
     m[own + BUSY] -= 1
     last = m[busy + m[own + BUSY]]
     if last != i:
@@ -211,4 +214,4 @@ def _end(m: Ints, router: int, i: int) -> None:
         while m[j] != i:
             j += 1
         m[j] = last
-    m[input_row(m, router, i) + LISTED] = 0
+    m[c + LISTED] = 0

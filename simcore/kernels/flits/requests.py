@@ -12,6 +12,7 @@ from simcore.kernels.flits.allocation import (
 from simcore.kernels.flits.allocation import OUTPUT as ASKED
 from simcore.kernels.flits.matching import matched
 from simcore.kernels.flits.network import (
+    ACCEPTS,
     ACTIVE,
     AT_ASK,
     AT_GUESS,
@@ -20,19 +21,19 @@ from simcore.kernels.flits.network import (
     AT_WAY,
     AT_WIN,
     CHANNEL,
-    CHANNEL_ACCEPTS,
     CHANNEL_CYCLES,
     CHANNEL_KIND,
-    CHANNEL_OFFERS,
     CHANNELS,
     CREDITS,
+    FIRST_OUTPUT,
     ITERATIONS,
     MOST_WAYS,
     NONE,
     OF_PORT,
+    OFFERS,
     OUTPUT,
     OUTPUT_WORDS,
-    POINTER_ROWS,
+    OWN,
     PORTS,
     READY,
     STATE,
@@ -47,7 +48,6 @@ from simcore.kernels.flits.network import (
     Ints,
     input_row,
     output_row,
-    pointer_row,
 )
 from simcore.kernels.jit import njit
 
@@ -59,30 +59,28 @@ def give_channels(m: Ints, router: int, waiters: int, now: int) -> None:
         i = m[m[AT_WAITER]]
         o = best_channel(m, router, i, now)
         if o != NONE:
-            take_alone(m, router, i, o, now)
+            take_alone(m, input_row(m, router, i), i, o, now)
         return
     count, size = _ask_for_channels(m, router, waiters, now), m[PORTS] * m[CHANNELS]
-    offers = pointer_row(m, router, CHANNEL_OFFERS)
-    accepts = pointer_row(m, router, CHANNEL_ACCEPTS)
+    offers, accepts = output_row(m, router, 0) + OFFERS, input_row(m, router, 0) + ACCEPTS
     wins = matched(m, m[CHANNEL_KIND], m[ITERATIONS], count, (size, size, offers, accepts))
     for j in range(wins):
         a = m[m[AT_WIN] + j]
-        _take(m, router, m[a + INPUT], m[a + ASKED], now)
+        _take(m, input_row(m, router, m[a + INPUT]), m[a + ASKED], now)
 
 
 @njit(cache=True, error_model="numpy")
-def take_alone(m: Ints, router: int, i: int, o: int, now: int) -> None:
+def take_alone(m: Ints, c: int, i: int, o: int, now: int) -> None:
     """Let a head take a channel that no other one asks for."""
     size = m[PORTS] * m[CHANNELS]
-    m[pointer_row(m, router, CHANNEL_OFFERS) + o * POINTER_ROWS] = past(i, size)
-    m[pointer_row(m, router, CHANNEL_ACCEPTS) + i * POINTER_ROWS] = past(o, size)
-    _take(m, router, i, o, now)
+    m[m[m[c + OWN] + FIRST_OUTPUT] + o * OUTPUT_WORDS + OFFERS] = past(i, size)
+    m[c + ACCEPTS] = past(o, size)
+    _take(m, c, o, now)
 
 
 @njit(cache=True, error_model="numpy")
-def _take(m: Ints, router: int, i: int, o: int, now: int) -> None:
-    c = input_row(m, router, i)
-    row = output_row(m, router, o)
+def _take(m: Ints, c: int, o: int, now: int) -> None:
+    row = m[m[c + OWN] + FIRST_OUTPUT] + o * OUTPUT_WORDS
     m[c + OUTPUT], m[c + CHANNEL] = m[row + OF_PORT], o
     m[c + STATE], m[c + READY] = ACTIVE, now + m[CHANNEL_CYCLES]
     m[row + TAKEN] = UNTIL_TAIL
@@ -97,14 +95,14 @@ def _way(m: Ints, router: int, i: int, number: int) -> int:
 @njit(cache=True, error_model="numpy")
 def best_channel(m: Ints, router: int, i: int, now: int) -> int:
     """Free channel that an only head gets: every output offers it what it asks for."""
-    pointer = m[pointer_row(m, router, CHANNEL_ACCEPTS) + i * POINTER_ROWS]
+    pointer = m[input_row(m, router, i) + ACCEPTS]
     best, least, urgent, size = NONE, 0, 0, m[PORTS] * m[CHANNELS]
     looks = m[CHANNEL_KIND] != ISLIP
     for number in range(m[input_row(m, router, i) + WAYS]):
         way = _way(m, router, i, number)
         first, priority = m[way + WAY_OUTPUT] * m[CHANNELS], m[way + WAY_PRIORITY]
         span = first + m[way + WAY_LOW], first + m[way + WAY_HIGH]
-        o = nearest_channel(m, router, span, (pointer, now))
+        o = nearest_channel(m, output_row(m, router, 0), span, (pointer, now))
         if o == NONE:
             continue
         far = steps(o, pointer, size)
@@ -117,9 +115,12 @@ def best_channel(m: Ints, router: int, i: int, now: int) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def nearest_channel(m: Ints, router: int, span: tuple[int, int], when: tuple[int, int]) -> int:
-    """First channel of a span, from a pointer on, that is free in a cycle; ``NONE``: none is."""
-    (low, high), (pointer, now), rows = span, when, output_row(m, router, 0)
+def nearest_channel(m: Ints, rows: int, span: tuple[int, int], when: tuple[int, int]) -> int:
+    """First channel of a span, from a pointer on, that is free in a cycle; ``NONE``: none is.
+
+    *rows* is where a router's output channels begin.
+    """
+    (low, high), (pointer, now) = span, when
     middle = pointer if low < pointer <= high else low
     for o in range(middle, high + 1):
         if m[rows + o * OUTPUT_WORDS + TAKEN] <= now:

@@ -16,7 +16,6 @@ from simcore.kernels.flits.network import (
     AT_AWAKE,
     AT_BACK,
     AT_COUNT,
-    AT_DOOR,
     AT_NODE,
     AT_NODE_OUTPUT,
     AT_OUTPUT,
@@ -28,11 +27,8 @@ from simcore.kernels.flits.network import (
     CHANNELS,
     CREDITS,
     DEPTH,
-    DOOR_WORDS,
     ENDED,
     EVENT_WORDS,
-    EXIT_PORT,
-    EXIT_ROUTER,
     FLIT_BITS,
     FREE,
     FREE_ROWS,
@@ -57,6 +53,7 @@ from simcore.kernels.flits.network import (
     ONE_STAGE,
     OUT,
     OUTPUT_WORDS,
+    OWN,
     PACKETS,
     PASSED,
     PORTS,
@@ -71,13 +68,11 @@ from simcore.kernels.flits.network import (
     STATE,
     TAIL,
     TAKEN,
+    TARGET,
     UNTIL_CREDIT,
     WHAT,
     WHEEL_WIDTH,
-    WHERE,
     Ints,
-    input_row,
-    output_row,
     packet_row,
 )
 from simcore.kernels.flits.nodes import scale_of, send_all
@@ -114,8 +109,10 @@ def run_until(m: Ints, chance: float, span: Ints) -> int:
             break
         _arrivals(words, now)
         wake(words, now)
-        send_all(words, scale, (now, span[2], span[3]))
-        _routers(words, now)
+        if words[SENDING] > 0:
+            send_all(words, scale, (now, span[2], span[3]))
+        if words[AWAKE_COUNT] > 0:
+            _routers(words, now)
         now += 1
         if words[LIVE] and words[ENDED] != NONE:
             break
@@ -165,22 +162,20 @@ def _arrivals(m: Ints, now: int) -> None:
     first = m[AT_WHEEL] + row * m[WHEEL_WIDTH] * EVENT_WORDS
     e = passing = first
     for _ in range(m[count]):
-        router, where, flit = m[e + AT], m[e + WHERE], m[e + WHAT]
-        if router < 0:
-            _eject(m, -1 - router, where, flit, now)
-        else:
-            way = look_at(m, router, where, flit, now) if m[MAY_PASS] else NONE
-            if way == NONE:
-                _latch(m, router, where, flit, now)
-            else:  # noted over events that have been looked at
-                m[passing], m[passing + 1], m[passing + 2] = input_row(m, router, where), way, flit
-                passing += EVENT_WORDS
+        at, flit = m[e + AT], m[e + WHAT]
         e += EVENT_WORDS
+        if at < 0:
+            _eject(m, -at, flit, now)
+        elif m[MAY_PASS] and look_at(m, at, flit, now):
+            m[passing + AT], m[passing + WHAT] = at, flit  # over events that have been looked at
+            passing += EVENT_WORDS
+        else:
+            _latch(m, at, flit, now)
     m[IN_FLIGHT] -= m[count]
     m[count] = 0
     _credits(m, row)
     for e in range(first, passing, EVENT_WORDS):
-        pass_on(m, m[e], m[e + 1], m[e + 2], now)
+        pass_on(m, m[e + AT], m[e + WHAT], now)
 
 
 @njit(cache=True, error_model="numpy")
@@ -200,29 +195,26 @@ def _credits(m: Ints, row: int) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def _latch(m: Ints, router: int, i: int, flit: int, now: int) -> None:
+def _latch(m: Ints, c: int, flit: int, now: int) -> None:
     """Put a flit that arrived into its channel, and wake channel and router."""
-    c = input_row(m, router, i)
     keep(m, c, flit)
     if m[ONE_STAGE]:
-        m[m[AT_ROUTER] + router * ROUTER_WORDS + ASLEEP_UNTIL] = 0
+        m[m[c + OWN] + ASLEEP_UNTIL] = 0
     if m[c + STATE] == IDLE:
-        wake_router(m, router, now)
+        wake_router(m, m[c + OWN], now)
         m[c + STATE], m[c + READY] = ROUTING, max(m[c + READY], now)
-        list_busy(m, router, i)
+        list_busy(m, c)
 
 
 @njit(cache=True, error_model="numpy")
-def _eject(m: Ints, node: int, vc: int, flit: int, now: int) -> None:
-    """Take a flit that came to its node, and give its slot back."""
-    door = m[AT_DOOR] + node * DOOR_WORDS
-    output = output_row(m, m[door + EXIT_ROUTER], m[door + EXIT_PORT] * m[CHANNELS] + vc)
+def _eject(m: Ints, output: int, flit: int, now: int) -> None:
+    """Take a flit that came to its node from an output channel, and give its slot back."""
     put_credit(m, now + m[NODE_CREDIT] + 1, output)
-    m[m[AT_NODE] + node * NODE_WORDS + ARRIVED] += 1
-    if not flit & TAIL:
-        return
     packet = flit >> FLIT_BITS
     p = packet_row(m, packet)
+    m[m[AT_NODE] + m[p + TARGET] * NODE_WORDS + ARRIVED] += 1
+    if not flit & TAIL:
+        return
     m[ARRIVALS] += 1
     m[LAST_CYCLE] = now
     if m[LIVE]:

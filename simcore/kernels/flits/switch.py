@@ -27,16 +27,18 @@ from simcore.kernels.flits.network import (
     CHANNEL,
     CHANNELS,
     CREDITS,
+    GATE,
     HELD,
     HELD_CHANNEL,
     HELD_OUTPUT,
     HOLDS,
     INPUT_PORTS,
+    INPUT_WORDS,
     ITERATIONS,
     NONE,
     OUTPUT,
     OUTPUT_PORTS,
-    POINTER_ROWS,
+    OUTPUT_WORDS,
     PORT,
     PORTS,
     READY,
@@ -56,7 +58,8 @@ from simcore.kernels.flits.network import (
     Ints,
     input_row,
     output_row,
-    pointer_row,
+    switch_input,
+    switch_output,
 )
 from simcore.kernels.jit import njit
 
@@ -68,7 +71,8 @@ GUESSED = -1
 def let_through(m: Ints, router: int, what: tuple[int, int, int]) -> None:
     """Let flits through: those that hold the switch, then those that ask, some by a guess."""
     senders, guesses, now = what
-    offers, accepts = pointer_row(m, router, SWITCH_OFFERS), pointer_row(m, router, SWITCH_ACCEPTS)
+    offers = switch_output(m, router, 0) + SWITCH_OFFERS
+    accepts = switch_input(m, router, 0) + SWITCH_ACCEPTS
     inputs, outputs = m[SWITCH_INPUTS], m[SWITCH_OUTPUTS]
     if m[SWITCH_CYCLES] > 1:
         _work_in_batches(m, router, (senders, now))
@@ -78,11 +82,9 @@ def let_through(m: Ints, router: int, what: tuple[int, int, int]) -> None:
         i = m[m[AT_SENDER]]
         c = input_row(m, router, i)
         e, o = ends(m, c, m[c + OUTPUT])
-        m[offers + o * POINTER_ROWS], m[accepts + e * POINTER_ROWS] = (
-            past(e, inputs),
-            past(o, outputs),
-        )
-        _win(m, router, (e, o, i), now)
+        m[offers + o * OUTPUT_WORDS] = past(e, inputs)
+        m[accepts + e * INPUT_WORDS] = past(o, outputs)
+        _win(m, router, (o, i), now)
         return
     if m[HOLDS]:
         _go_on(m, router, now)
@@ -94,7 +96,7 @@ def let_through(m: Ints, router: int, what: tuple[int, int, int]) -> None:
     for j in range(wins):
         a = m[m[AT_WIN] + j]
         if m[a + PRIORITY] != GUESSED or _is_right(m, router, a):
-            _win(m, router, (m[a + INPUT], m[a + ASKED], m[a + LABEL]), now)
+            _win(m, router, (m[a + ASKED], m[a + LABEL]), now)
     if m[HOLDS]:
         _forget_used(m)
 
@@ -113,24 +115,25 @@ def _work_in_batches(m: Ints, router: int, what: tuple[int, int]) -> None:
     meanwhile waits. A batch begins with any flit that has a channel, even one without a slot.
     """
     senders, now = what
-    won, own = pointer_row(m, router, WON_CHANNEL), m[AT_ROUTER] + router * ROUTER_WORDS
+    won, own = switch_input(m, router, 0) + WON_CHANNEL, m[AT_ROUTER] + router * ROUTER_WORDS
     if m[HOLDS]:
         _go_on(m, router, now)
     if m[own + SWITCH_DUE] == now:
         for e in range(m[SWITCH_INPUTS]):
-            i = m[won + e * POINTER_ROWS]
+            i = m[won + e * INPUT_WORDS]
             if i != NONE:
-                m[won + e * POINTER_ROWS] = NONE
+                m[won + e * INPUT_WORDS] = NONE
                 c = input_row(m, router, i)
-                _win(m, router, (e, ends(m, c, m[c + OUTPUT])[1], i), now)
+                _win(m, router, (ends(m, c, m[c + OUTPUT])[1], i), now)
     elif m[own + SWITCH_DUE] < now and _has_sender(m, router, now):
         m[own + SWITCH_DUE] = now + m[SWITCH_CYCLES] - 1
         count = _ask(m, router, (senders, 0, now))
-        offers = pointer_row(m, router, SWITCH_OFFERS)
-        size = m[SWITCH_INPUTS], m[SWITCH_OUTPUTS], offers, pointer_row(m, router, SWITCH_ACCEPTS)
+        offers = switch_output(m, router, 0) + SWITCH_OFFERS
+        accepts = switch_input(m, router, 0) + SWITCH_ACCEPTS
+        size = m[SWITCH_INPUTS], m[SWITCH_OUTPUTS], offers, accepts
         for j in range(matched(m, m[SWITCH_KIND], m[ITERATIONS], count, size)):
             a = m[m[AT_WIN] + j]
-            m[won + m[a + INPUT] * POINTER_ROWS] = m[a + LABEL]
+            m[won + m[a + INPUT] * INPUT_WORDS] = m[a + LABEL]
     if m[HOLDS]:
         _forget_used(m)
 
@@ -186,7 +189,7 @@ def _add(m: Ints, router: int, what: tuple[int, int, int], count: int) -> int:
         return count
     best = m[AT_BEST] + e * m[SWITCH_OUTPUTS] + o
     if m[best] != NONE:
-        a, turn = m[best], m[pointer_row(m, router, TURNS) + e * POINTER_ROWS]
+        a, turn = m[best], m[switch_input(m, router, e) + TURNS]
         before = m[input_row(m, router, m[a + LABEL]) + VC]
         is_sooner = steps(m[c + VC], turn, each) < steps(before, turn, each)
         if priority == m[a + PRIORITY] and is_sooner:
@@ -205,43 +208,41 @@ def _is_right(m: Ints, router: int, a: int) -> bool:
     if m[m[AT_SPOILT] + i]:
         return False
     c = input_row(m, router, i)
-    turn(m, router, m[a + INPUT], m[c + VC])
+    turn(m, m[c + GATE], m[c + VC])
     if m[c + STATE] != ACTIVE or ends(m, c, m[c + OUTPUT])[1] != m[a + ASKED]:
         return False
     return bool(m[output_row(m, router, m[c + CHANNEL]) + CREDITS] > 0)
 
 
 @njit(cache=True, error_model="numpy")
-def turn(m: Ints, router: int, e: int, vc: int) -> None:
+def turn(m: Ints, gate: int, vc: int) -> None:
     """Let the channel after one that won come first at an input of the switch."""
     after = vc + m[INPUT_PORTS]
-    m[pointer_row(m, router, TURNS) + e * POINTER_ROWS] = (
-        after if after < m[CHANNELS] else after - m[CHANNELS]
-    )
+    m[gate + TURNS] = after if after < m[CHANNELS] else after - m[CHANNELS]
 
 
 @njit(cache=True, error_model="numpy")
-def _win(m: Ints, router: int, what: tuple[int, int, int], now: int) -> None:
+def _win(m: Ints, router: int, what: tuple[int, int], now: int) -> None:
     """Send from a channel that won an input and an output of the switch."""
-    e, o, i = what
+    o, i = what
     c = input_row(m, router, i)
-    turn(m, router, e, m[c + VC])
+    gate = m[c + GATE]
+    turn(m, gate, m[c + VC])
     is_tail = send(m, router, i, now)
     if m[HOLDS] and not is_tail and m[c + HELD] > 0:
-        m[pointer_row(m, router, HELD_CHANNEL) + e * POINTER_ROWS] = i
-        m[pointer_row(m, router, HELD_OUTPUT) + e * POINTER_ROWS] = o
+        m[gate + HELD_CHANNEL], m[gate + HELD_OUTPUT] = i, o
 
 
 @njit(cache=True, error_model="numpy")
 def _go_on(m: Ints, router: int, now: int) -> None:
     """Send from channels that hold the switch; one that cannot lets go of it after this cycle."""
-    held, to = pointer_row(m, router, HELD_CHANNEL), pointer_row(m, router, HELD_OUTPUT)
     for e in range(m[SWITCH_INPUTS]):
-        i = m[held + e * POINTER_ROWS]
+        gate = switch_input(m, router, e)
+        i = m[gate + HELD_CHANNEL]
         if i == NONE:
             continue
-        m[m[AT_USED] + e], m[m[AT_USED] + m[WIDTH] + m[to + e * POINTER_ROWS]] = 1, 1
+        m[m[AT_USED] + e], m[m[AT_USED] + m[WIDTH] + m[gate + HELD_OUTPUT]] = 1, 1
         c = input_row(m, router, i)
         slots = m[output_row(m, router, m[c + CHANNEL]) + CREDITS]
         if slots == 0 or send(m, router, i, now) or m[c + HELD] == 0:
-            m[held + e * POINTER_ROWS] = NONE
+            m[gate + HELD_CHANNEL] = NONE

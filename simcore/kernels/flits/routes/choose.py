@@ -63,7 +63,7 @@ def route(m: Ints, router: int, channel: int, packet: int) -> int:
     """Write the ways of the head in an input channel, and tell how many there are."""
     p, kind, last = packet_row(m, packet), m[KIND], m[CHANNELS] - 1
     if kind == MESH:
-        return straight_on(m, router, m[AT_DOOR] + m[p + TARGET] * DOOR_WORDS)
+        return straight_on(m, router, p)
     if kind >= GROUPS:
         if kind == GROUPS:
             return between_groups(m, router, channel, packet)

@@ -3,19 +3,24 @@
 from simcore.kernels.flits.network import (
     AT_DOOR,
     AT_PLACE,
+    AT_ROUTER,
     CHANNELS,
+    COORDINATES,
     DIMENSION,
     DIMENSIONS,
     DOOR_WORDS,
+    EXIT,
     EXIT_PORT,
     EXIT_ROUTER,
     FIRST_PORT,
+    GOAL,
     HOPS,
     KIND,
     LOW_CHANNEL,
     MIDDLE,
     NONE,
     PART,
+    ROUTER_WORDS,
     ROUTERS,
     SIDE,
     TARGET,
@@ -66,16 +71,15 @@ def next_output(m: Ints, router: int, target: int, is_reverse: bool) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def straight_on(m: Ints, router: int, door: int) -> int:
-    """Write the way to a node's door on a mesh, lowest dimension first.
+def straight_on(m: Ints, router: int, p: int) -> int:
+    """Write the way of a packet on a mesh, lowest dimension first; *p*: where its words begin.
 
     No branch depends on where a head goes, which no processor foresees: a wrong guess takes longer
     than all of this.
     """
     dimensions, last, side = m[DIMENSIONS], m[CHANNELS] - 1, m[FIRST_PORT]
-    here, there = m[AT_PLACE] + router * dimensions, m[door + EXIT_ROUTER] * dimensions
-    there += m[AT_PLACE]
-    output, low = m[door + EXIT_PORT], 0
+    here, there = m[m[AT_ROUTER] + router * ROUTER_WORDS + COORDINATES], m[p + GOAL]
+    output, low = m[p + EXIT], 0
     for d in range(dimensions - 1, -1, -1):
         differs = int(m[here + d] != m[there + d])
         output += differs * (side + 2 * d + int(m[there + d] < m[here + d]) - output)
