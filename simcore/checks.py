@@ -8,7 +8,7 @@ from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
 from simcore.engines.collectives.placement import place_group
 from simcore.engines.collectives.scheduled import check_schedules
-from simcore.engines.collectives.switched import check_formats
+from simcore.engines.collectives.switched import check_switches
 from simcore.engines.limits.size_range import Demand
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.machine import Npu, Platform
@@ -181,7 +181,7 @@ def _check_models(run: Run) -> None:
     except ConfigError as error:
         raise error.under("platform") from None
     check_schedules(run.system, run.platform.dimensions)
-    check_formats(run.system, run.platform.dimensions, run.workload.precision)
+    check_switches(run.system, run.platform.dimensions, run.workload.precision)
     if run.compute not in COMPUTE_MODELS:
         raise COMPUTE_MODELS.unknown(run.compute, at="compute")
 

@@ -17,8 +17,8 @@ _SAMPLER_HELP = (
     "optunahub:samplers/PACKAGE:Class.  [default: the file's]"
 )
 _EVALUATOR_HELP = (
-    "simulator, service (of two pools), model0 or libra (closed forms) or own (the study's "
-    "metrics alone).  [default: the file's]"
+    "simulator, service (of two pools), jobs (on one machine), model0 or libra (closed forms) or "
+    "own (the study's metrics alone).  [default: the file's]"
 )
 
 

@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from math import inf, isfinite
 from operator import attrgetter
@@ -15,7 +15,7 @@ from dse.evaluate.metrics import Metrics
 from dse.evaluate.priced import PricedMachine
 from dse.evaluate.siblings import Siblings
 from dse.objectives import Goals
-from dse.space import Check, Design, Parameter
+from dse.space import Check, Design, Parameter, Value
 from simcore import ConfigError, InfeasibleError, Run, SimcoreError, SimulationError
 
 State = Literal["complete", "infeasible", "failed", "pruned"]
@@ -142,6 +142,7 @@ class EvaluatorInput:
         physical: Refuse machines that cannot be built.
         own: Code of the user's that gives further metrics, in this order.
         files: Texts of files named above, by absolute path; others are read, and kept here.
+        tied: Where knobs are checked, ``Space.tied`` of the study.
     """
 
     name: str
@@ -158,6 +159,7 @@ class EvaluatorInput:
     physical: bool = True
     own: tuple[OwnMetrics, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
+    tied: Callable[[str, Value], tuple[Design, int] | None] | None = None
 
 
 class Evaluator(ABC):
@@ -201,6 +203,11 @@ class Evaluator(ABC):
 
     def __init__(self, what: EvaluatorInput) -> None:
         self.input = what
+
+    @classmethod
+    def gives_of(cls, run: Mapping[str, Any]) -> tuple[str, ...]:
+        """``gives`` of a study with this *run*, where names depend on what it holds."""
+        return cls.gives
 
     @abstractmethod
     def account(self, design: Design) -> Account:

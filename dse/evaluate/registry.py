@@ -33,6 +33,7 @@ EVALUATORS: Registry[type[Evaluator]] = Registry(
     {
         DEFAULT_EVALUATOR: "dse.evaluate.simulator:SimulatorEvaluator",
         "service": "dse.evaluate.services:ServiceEvaluator",
+        "jobs": "dse.evaluate.jobs:JobsEvaluator",
         "model0": "dse.evaluate.closed_forms.evaluators:Model0Evaluator",
         "libra": "dse.evaluate.closed_forms.evaluators:LibraEvaluator",
         OWN: "dse.evaluate.own.evaluator:OwnEvaluator",

@@ -7,14 +7,19 @@ from functools import cached_property, partial
 import simcore
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.checks import design_checks
-from dse.evaluate.designs.run_check import KnobChecker, check_kernel_times, errors_named_for_run
+from dse.evaluate.designs.run_check import (
+    KnobChecker,
+    check_goals,
+    check_kernel_times,
+    errors_named_for_run,
+)
 from dse.evaluate.designs.runs import FilledDesigns
 from dse.evaluate.levers import Moved, moved_platforms, priced_move
 from dse.evaluate.money import CostMeter
 from dse.evaluate.priced import PricedMachine
 from dse.evaluate.siblings import Siblings
 from dse.evaluate.trusted import RunBands, fills, little_known, siblings_of
-from dse.objectives import COST_METRICS, OBJECTIVES
+from dse.objectives import COST_METRICS
 from dse.space import Check, Design
 from simcore import (
     ConfigError,
@@ -148,7 +153,7 @@ class ServiceEvaluator(Evaluator):
         return little_known(self.service(design).platform.npu)
 
     def check(self) -> None:
-        _check_goals(self.input)
+        check_goals(self.input, METRICS | COST_METRICS, "a service")
         service = KnobChecker(self.input, DesignServices).check()
         with errors_named_for_run():
             service.platform.npu.peak(service.precision)
@@ -172,18 +177,3 @@ def _metrics(result: "simcore.ServiceResult") -> dict[str, float]:
         "footprint_bytes": float(max(pool.footprint_bytes for pool in pools)),
         **fills(*(pool.memory_fit for pool in pools)),
     }
-
-
-def _check_goals(what: EvaluatorInput) -> None:
-    """See whether services have what objectives and limits are made of.
-
-    Raises:
-        ConfigError: They have not; names the objectives that they have.
-    """
-    goals, known = what.goals, METRICS.union(COST_METRICS, *(own.gives for own in what.own))
-    asked = [(f"objectives.{name}", name, OBJECTIVES[name]) for name in goals.objectives]
-    asked += [("constraints", limit.name, limit.metric) for limit in goals.limits]
-    for at, name, objective in asked:
-        if not known.issuperset(objective.metrics):
-            able = [each for each, own in OBJECTIVES.items() if known.issuperset(own.metrics)]
-            raise ConfigError(at, f"a service has {', '.join(able)}", got=name)

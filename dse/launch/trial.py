@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from dse.evaluate.designs.runs import DesignRuns
+from dse.evaluate.jobs import DesignJobs
 from dse.evaluate.registry import EVALUATORS
 from dse.evaluate.services import DesignServices
 from dse.launch import TOOLS, Job
@@ -11,7 +12,7 @@ from dse.launch.run_file import run_text
 from dse.results.result import StudyResult
 from dse.study.compile import Study
 from dse.study.trials import Trial
-from simcore import ConfigError, Run, ServiceTemplate, files_kept
+from simcore import ConfigError, Jobs, JobsTemplate, Run, ServiceTemplate, files_kept
 
 RUN = "run"
 POOLS = ("prefill", "decode")
@@ -73,13 +74,18 @@ def trial_run(result: StudyResult, number: int, *, pool: str | None = None) -> R
         return _run(_filled(study).run(trial.design), pool)
 
 
-def _filled(study: Study) -> DesignRuns | DesignServices:
-    serves = EVALUATORS[study.file.evaluator].template is ServiceTemplate
-    return (DesignServices if serves else DesignRuns)(study.evaluator_input)
+def _filled(study: Study) -> DesignRuns | DesignServices | DesignJobs:
+    template = EVALUATORS[study.file.evaluator].template
+    what = study.evaluator_input
+    if template is ServiceTemplate:
+        return DesignServices(what)
+    return DesignJobs(what) if template is JobsTemplate else DesignRuns(what)
 
 
 def _run(found: object, pool: str | None) -> Run:
     """The run itself, or that of a service's pool."""
+    if isinstance(found, Jobs):
+        raise ConfigError("--as", f"must be {RUN}: the study has several jobs", got=len(found.runs))
     if isinstance(found, Run):
         if pool is not None:
             raise ConfigError("--pool", "must be left out: the study has no pools", got=pool)

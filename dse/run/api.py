@@ -1,6 +1,7 @@
 """Runs studies: searches a space, or enumerates it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,8 @@ def check_study(name: str | Path, overrides: Mapping[str, Any] | None = None) ->
     study = load_study_file(name, overrides)
     try:
         for level in study.levels or ("",):
-            evaluator = build_evaluator(study.judged_at(level).evaluator_input)
+            what = study.judged_at(level).evaluator_input
+            evaluator = build_evaluator(replace(what, tied=study.space.tied))
             evaluator.check()
         if BOUND in study.file.search.fidelity:
             check_bounded(study)

@@ -15,6 +15,8 @@ Design = dict[str, Value]
 """The values of all knobs that have a meaning in one design, by parameter name."""
 
 _SLOT = re.compile(r"\[(\d+)\]")
+_OWN_LISTS = ("platform.network", "jobs[")
+"""Starts of paths into lists whose entries are no network dimensions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +104,11 @@ def _is_flag(value: object) -> bool:
 
 
 def slot_of(name: str) -> int | None:
-    """The network dimension that *name* belongs to: the number in its last brackets."""
-    found = _SLOT.findall(name)
-    return int(found[-1]) if found else None
+    """The network dimension that *name* belongs to: the number in its first brackets, if any."""
+    if name.startswith(_OWN_LISTS):
+        return None
+    found = _SLOT.search(name)
+    return int(found[1]) if found else None
 
 
 def at_slot(text: str, slot: int) -> str:

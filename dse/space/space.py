@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from dse.space.budgets import Budget
-from dse.space.parameters import Design, Parameter
+from dse.space.parameters import Design, Parameter, Value
 from dse.space.tables import Codes
 
 
@@ -100,6 +102,28 @@ class Space:
             own |= budget.shared(own)
         values |= own
         return {name: values[name] for name in self.parameters if name in values}
+
+    def tied(self, name: str, value: Value) -> tuple[Design, int] | None:
+        """Values of a valid design for a knob and those that rules tie it to.
+
+        Args:
+            name: A knob with a list of values.
+            value: Its value.
+
+        Returns:
+            The values, and the design's number of network dimensions; None: no design has it.
+        """
+        for block in self.blocks if value in self.parameters[name].choices else ():
+            if name not in block.names:
+                continue
+            code = self.parameters[name].choices.index(value)
+            for dimensions, table in block.tables.items():
+                rows = np.flatnonzero(table[:, block.names.index(name)] == code)
+                if rows.size:
+                    codes = zip(block.names, table[rows[0]].tolist(), strict=True)
+                    own = {n: self.parameters[n].choices[at] for n, at in codes if at >= 0}
+                    return own, dimensions
+        return None
 
     def designs(self) -> Iterator[Design]:
         """Every design, in a fixed order; continuous knobs take their least values."""

@@ -19,6 +19,7 @@ from dse.study.scenarios import aggregate_of, scenario_goals, scenario_inputs
 from simcore import (
     FACTORS,
     ConfigError,
+    JobsTemplate,
     Platform,
     RunTemplate,
     ServiceTemplate,
@@ -31,8 +32,11 @@ from simcore import (
     shipped_folder,
 )
 
-POOLS = ("prefill", "decode")
-"""Keys of a service file that a run file does not have."""
+OWN_KEYS: Mapping[type, tuple[str, ...]] = {
+    ServiceTemplate: ("prefill", "decode"),
+    JobsTemplate: ("jobs",),
+}
+"""Keys of other files that a run file does not have, by what reads them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -156,12 +160,10 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
     if file.evaluator not in EVALUATORS:
         raise EVALUATORS.unknown(file.evaluator, at="evaluator")
     sampler = sampler_named(file.search.sampler)
-    check_objectives(file)
     evaluator = EVALUATORS[file.evaluator]
-    if evaluator.template is RunTemplate and not file.run.keys().isdisjoint(POOLS):
-        able = [name for name, one in EVALUATORS.items() if one.template is ServiceTemplate]
-        rule = f"must be {' or '.join(able)}, for a run with the pools {' and '.join(POOLS)}"
-        raise ConfigError("evaluator", rule, got=file.evaluator)
+    if evaluator.template is RunTemplate:
+        _check_is_run(file)
+    check_objectives(file)
     if file.execution.executor not in EXECUTORS:
         rule = f"must be one of {', '.join(EXECUTORS)}"
         rule += did_you_mean(file.execution.executor, EXECUTORS)
@@ -188,6 +190,19 @@ def compile_study(data: Mapping[str, Any], *, folder: str = "") -> Study:
         levels=levels,
         fidelity=levels[0] if levels else "",
     )
+
+
+def _check_is_run(file: StudyFile) -> None:
+    """See whether the study's ``run`` is a run file's content.
+
+    Raises:
+        ConfigError: It has keys of another file; names the evaluators that read it.
+    """
+    for template, keys in OWN_KEYS.items():
+        if not file.run.keys().isdisjoint(keys):
+            able = [name for name, one in EVALUATORS.items() if one.template is template]
+            rule = f"must be {' or '.join(able)}, for a run with {' and '.join(keys)}"
+            raise ConfigError("evaluator", rule, got=file.evaluator)
 
 
 def _overridden(data: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def command_digests(file: StudyFile) -> dict[str, str]:
 def _given(file: StudyFile) -> list[str]:
     """Metrics that the user's code gives, its evaluator included."""
     metrics = [name for one in file.metrics.values() for name in one.gives]
-    return [*EVALUATORS[file.evaluator].gives, *metrics]
+    return [*EVALUATORS[file.evaluator].gives_of(file.run), *metrics]
 
 
 def _check_code(one: MetricsFile, at: str) -> None:

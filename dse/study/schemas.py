@@ -5,10 +5,14 @@ from typing import Any
 from dse.costs.prices import PriceBook
 from dse.evaluate import EVALUATORS
 from dse.study.file import StudyFile
-from simcore import RunTemplate, ServiceTemplate, json_schemas
+from simcore import JobsTemplate, RunTemplate, ServiceTemplate, json_schemas
 
 STUDY = "study"
-_OF_TEMPLATE: dict[object, str] = {RunTemplate: "run", ServiceTemplate: "service"}
+_OF_TEMPLATE: dict[object, str] = {
+    RunTemplate: "run",
+    ServiceTemplate: "service",
+    JobsTemplate: "jobs",
+}
 """Kinds of files that evaluators read as a study's ``run``."""
 
 

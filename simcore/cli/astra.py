@@ -65,6 +65,8 @@ Beyond ASTRA-sim:
                                        lines, with time, logger and level, and its log files.
   --npu-scale LIST                     Speeds of NPUs that compute faster or slower than their
                                        traces say: 3:0.8,8-15:0.5.
+  --placement NAME|LIST|FILE           NPU of each rank, where messages meet: greedy, shuffled,
+                                       [0,4,1,5] or a file with such a list.
   --no-folding                         Simulate every NPU, also those that provably behave alike.
   -h, --help                           Show this and end.
 """

@@ -24,7 +24,7 @@ from simcore.collectives.grouped.blue_connect import BlueConnect
 from simcore.collectives.grouped.hierarchical import Hierarchical
 from simcore.collectives.grouped.rail_aligned import RailAligned
 from simcore.collectives.halving_doubling import HalvingDoubling
-from simcore.collectives.in_network import InNetwork
+from simcore.collectives.in_network import IN_NETWORK, InNetwork
 from simcore.collectives.pairwise import Pairwise
 from simcore.collectives.rabenseifner import Rabenseifner
 from simcore.collectives.recursive_doubling import RecursiveDoubling
@@ -44,7 +44,7 @@ ALGORITHMS: Registry[CollectiveAlgorithm] = Registry(
         "direct": Direct(),
         "halving_doubling": HalvingDoubling(),
         "double_binary_tree": DoubleBinaryTree(),
-        "in_network": InNetwork(),
+        IN_NETWORK: InNetwork(),
         "bruck": Bruck(),
         "recursive_doubling": RecursiveDoubling(),
         "pairwise": Pairwise(),
@@ -129,6 +129,7 @@ def algorithm_name(algorithm: CollectiveAlgorithm) -> str:
 
 __all__ = [
     "ALGORITHMS",
+    "IN_NETWORK",
     "SYNTHESISED",
     "Binomial",
     "BlueConnect",

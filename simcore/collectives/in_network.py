@@ -7,6 +7,9 @@ from fractions import Fraction
 from simcore.collectives.base import CollectiveAlgorithm, PeerRule, StateMachine, Step, Switch
 from simcore.terms import CollectiveKind
 
+IN_NETWORK = "in_network"
+"""Its name in files."""
+
 
 @dataclass(frozen=True, slots=True)
 class InNetwork(CollectiveAlgorithm):

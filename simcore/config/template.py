@@ -62,9 +62,8 @@ class RunTemplate:
             if key not in table:
                 raise ConfigError(key, "this key is required", got=None)
         table["platform"] = platform_table(table["platform"], beside)
-        stack = table.get("stack")
-        if isinstance(stack, str) and stack.endswith((".yaml", ".yml")):
-            table["stack"] = str((beside or Path.cwd()) / stack)
+        if isinstance(table.get("stack"), str):
+            table["stack"] = stack_path(table["stack"], beside)
         if "placement" in table:
             table["placement"] = from_folder(table["placement"], beside)
         workload = table["workload"]
@@ -112,6 +111,12 @@ class RunTemplate:
             npu = load_npu(table["platform"]["npu"], at="platform.npu")
             table = set_steps(table, NPU, npu, "platform.npu")
         return Run.from_file_data(table, at="")
+
+
+def stack_path(stack: str, beside: Path | None) -> str:
+    """*stack*; where it is the path of a file, that taken from *beside*."""
+    is_file = stack.endswith((".yaml", ".yml"))
+    return str((beside or Path.cwd()) / stack) if is_file else stack
 
 
 def load_run(

@@ -15,6 +15,9 @@ MOST_DRAWN = 4096
 Points = NDArray[np.float64]
 
 _WIDTH, _MARGIN, _ROW, _LEGEND = 1200.0, 40.0, 150.0, 24.0
+_CIRCLE, _LONGEST_TITLE = 110.0, 130
+_SAG = 0.12
+"""Depth of a cable between NPUs of a row below it, over its length."""
 _NPU = "#3b5b92"
 _TIERS = ("#3f7f4a", "#b3622d", "#7d4f9e", "#8a8a2a", "#2f8a8a", "#a63d57")
 _KINDS = ("#9aa7bd", "#8fb99a", "#d6a883", "#b9a0cc", "#bdbd77", "#84bcbc")
@@ -24,7 +27,8 @@ def drawing(graph: NetworkGraph, title: str) -> str:
     """A picture of *graph* as SVG.
 
     Grids of two dimensions are drawn as such, other networks without switches on a circle. Where
-    there are switches, NPUs are a row, tiers that join NPUs alone lie below, the others above.
+    there are switches, NPUs are a row, tiers that join NPUs alone lie below, the others above;
+    where switches of one tier are joined, these rows are circles, the highest innermost.
 
     Raises:
         ConfigError: There are more than ``MOST_DRAWN`` nodes.
@@ -32,24 +36,27 @@ def drawing(graph: NetworkGraph, title: str) -> str:
     if graph.nodes > MOST_DRAWN:
         rule = f"must have at most {MOST_DRAWN:,} NPUs and switches to be drawn"
         raise ConfigError("network", rule, got=graph.nodes)
-    points, height = _placed(graph)
+    points, height = placed(graph)
+    legend, more = _legend(graph, height + 55)
+    title = title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 3]}..."
+    whole = height + 70 + more
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:.0f} {height + 70:.0f}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:.0f} {whole:.0f}" '
         'font-family="Helvetica, Arial, sans-serif" font-size="13">',
         '<rect width="100%" height="100%" fill="#fff"/>',
         f'<text x="{_MARGIN}" y="26" font-size="17">{escape(title)}</text>',
         *_cables(graph, points + np.array([0.0, 40.0])),
         *_nodes(graph, points + np.array([0.0, 40.0])),
-        *_legend(graph, height + 55),
+        *legend,
         "</svg>",
     ]
     return "\n".join([*lines, ""])
 
 
-def _placed(graph: NetworkGraph) -> tuple[Points, float]:
-    """(nodes, 2) places, and the height that they take."""
+def placed(graph: NetworkGraph) -> tuple[Points, float]:
+    """(nodes, 2) places in a picture, and the height that they take."""
     if graph.nodes > graph.npus:
-        return _rows(graph)
+        return _circles(graph) if _joins_alike(graph) else _rows(graph)
     sizes = [size for size in graph.dims if size > 1]
     if len(sizes) == 2 and max(sizes) > 2:
         return _grid(sizes[0], sizes[1])
@@ -82,7 +89,35 @@ def _rows(graph: NetworkGraph) -> tuple[Points, float]:
         room = (_WIDTH - 2 * _MARGIN) / max(count, 1)
         points[members, 0] = _MARGIN + room * (np.arange(count) + 0.5)
         points[members, 1] = _MARGIN + _ROW * (highest - height)
-    return points, 2 * _MARGIN + _ROW * (highest - lowest)
+    a, b = graph.cable_ends()
+    inner = (a < graph.npus) & (b < graph.npus)
+    sag = _SAG * float(np.abs(points[a[inner], 0] - points[b[inner], 0]).max(initial=0.0))
+    return points, 2 * _MARGIN + _ROW * (highest - lowest) + sag
+
+
+def _joins_alike(graph: NetworkGraph) -> bool:
+    """True if there are cables between switches of one tier, which would lie along its row."""
+    a, b = graph.cable_ends()
+    inner = (a >= graph.npus) & (b >= graph.npus)
+    tiers = graph.tier_of[a[inner] - graph.npus], graph.tier_of[b[inner] - graph.npus]
+    return bool((tiers[0] == tiers[1]).any())
+
+
+def _circles(graph: NetworkGraph) -> tuple[Points, float]:
+    """NPUs on a circle, and one for each tier: the rows of ``_rows``, the highest innermost."""
+    heights = _tier_heights(graph)
+    outermost = (_WIDTH - 2 * _MARGIN) / 2
+    points = np.zeros((graph.nodes, 2))
+    rows = [(0, np.arange(graph.npus))]
+    for tier, height in enumerate(heights):
+        rows.append((height, graph.npus + np.flatnonzero(graph.tier_of == tier)))
+    gap = min(_CIRCLE, 0.7 * outermost / max(1, max(heights) - min(0, *heights)))
+    for height, members in rows:
+        radius = outermost - gap * (height - min(0, *heights))
+        angle = 2 * pi * (np.arange(len(members)) + 0.5) / max(len(members), 1) - pi / 2
+        points[members, 0] = _WIDTH / 2 + radius * np.cos(angle)
+        points[members, 1] = _MARGIN + outermost + radius * np.sin(angle)
+    return points, 2 * (_MARGIN + outermost)
 
 
 def _tier_heights(graph: NetworkGraph) -> list[int]:
@@ -113,8 +148,9 @@ def _cables(graph: NetworkGraph, points: Points) -> list[str]:
         seen[pair] = bend + 1
         (x, y), (u, v) = points[one], points[other]
         color = _KINDS[kind % len(_KINDS)]
-        far = _passes_nodes(graph, one, other)
-        swing = 9.0 * bend + (22.0 if far else 0.0)
+        swing = 9.0 * bend
+        if _passes_nodes(graph, one, other):
+            swing += -_SAG * (u - x) if graph.nodes > graph.npus else 22.0
         middle_x, middle_y = _beside(x, y, u, v, swing)
         lines.append(
             f'<path d="M{x:.1f} {y:.1f}Q{middle_x:.1f} {middle_y:.1f} {u:.1f} {v:.1f}" '
@@ -166,7 +202,8 @@ def _nodes(graph: NetworkGraph, points: Points) -> list[str]:
     return lines
 
 
-def _legend(graph: NetworkGraph, y: float) -> list[str]:
+def _legend(graph: NetworkGraph, y: float) -> tuple[list[str], float]:
+    """The lines of the legend from *y* on, and the height of those below the first."""
     entries = [(f"{graph.npus} NPUs", _NPU)]
     for tier, name in enumerate(graph.tiers):
         count = int((graph.tier_of == tier).sum())
@@ -174,9 +211,11 @@ def _legend(graph: NetworkGraph, y: float) -> list[str]:
     for kind, name in enumerate(graph.kinds):
         count = int((graph.kind_of == kind).sum())
         entries.append((f"{count} cables {name}", _KINDS[kind % len(_KINDS)]))
-    lines, x = [], _MARGIN
+    lines, x, more = [], _MARGIN, 0.0
     for text, color in entries:
+        if x + 18 + 7.0 * len(text) > _WIDTH - _MARGIN:
+            x, y, more = _MARGIN, y + _LEGEND, more + _LEGEND
         lines.append(f'<rect x="{x:.0f}" y="{y - 10:.0f}" width="12" height="12" fill="{color}"/>')
         lines.append(f'<text x="{x + 18:.0f}" y="{y:.0f}">{escape(text)}</text>')
         x += _LEGEND + 18 + 7.0 * len(text)
-    return lines
+    return lines, more

@@ -1,13 +1,16 @@
 """Files of several jobs on one machine."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
 from simcore.config import Run, load_run
+from simcore.config.names import model_table, platform_table, resolved
+from simcore.config.paths import parse_path, set_steps
+from simcore.config.template import stack_path
 from simcore.errors import ConfigError
 from simcore.files.resources import named_file
 from simcore.files.yaml_file import read_yaml
@@ -17,6 +20,7 @@ from simcore.jobs.machine import part_for
 from simcore.machine import Platform, load_platform
 from simcore.network import BACKENDS
 from simcore.packets.fabric import PacketNetwork
+from simcore.placement.choice import from_folder
 from simcore.schema import Schema, Seconds
 
 KEY = "jobs"
@@ -106,6 +110,65 @@ class Jobs:
     platform: Platform
     runs: tuple[JobRun, ...]
 
+    def with_share(self, share: float) -> Self:
+        """These jobs with that *share* of each link's bandwidth."""
+        if share == 1.0:
+            return self
+        parts = [one.run.platform.with_share(share) for one in self.runs]
+        runs = tuple(
+            replace(one, run=one.run.model_copy(update={"platform": part}))
+            for one, part in zip(self.runs, parts, strict=True)
+        )
+        return replace(self, platform=self.platform.with_share(share), runs=runs)
+
+
+@dataclass(frozen=True, slots=True)
+class JobsTemplate:
+    """A file of jobs whose names are resolved, to be filled with the values of many designs.
+
+    Attributes:
+        table: The file as plain data; a model, platform or accelerator given by name has been
+            replaced by its own.
+    """
+
+    table: Mapping[str, Any]
+
+    @classmethod
+    def from_table(cls, table: object, *, beside: Path | None = None) -> Self:
+        """Resolve the names in *table*; paths in it are taken from *beside*.
+
+        Raises:
+            ConfigError: A name has no file, or a file is not valid.
+        """
+        if not isinstance(table, Mapping):
+            raise ConfigError("", "must be a table of keys and values", got=table)
+        told = dict(table)
+        if "platform" in told:
+            told["platform"] = platform_table(told["platform"], beside)
+        if isinstance(told.get(KEY), list | tuple):
+            told[KEY] = [
+                _resolved_job(job, f"{KEY}[{number}]", beside)
+                for number, job in enumerate(told[KEY])
+            ]
+        return cls(told)
+
+    def prepare(self, paths: Iterable[str]) -> None:
+        """Nothing: the jobs of a study share models and accelerators, which have been read."""
+
+    def with_values(self, values: Mapping[str, object]) -> Jobs:
+        """The jobs with *values* (by path, as in a file) in place of the file's.
+
+        Raises:
+            ConfigError: A path leads nowhere, or a value breaks a rule; names the path.
+            InfeasibleError: A job's plan does not fit its workload.
+        """
+        table: Any = dict(self.table)
+        for path, value in values.items():
+            steps = parse_path(path)
+            within = steps[2:] if steps[0] == KEY else steps
+            table = set_steps(table, steps, resolved(within, value), path)
+        return _jobs_of(table)
+
 
 def load_jobs(
     source: Path | str | Mapping[str, Any],
@@ -124,13 +187,8 @@ def load_jobs(
         ConfigError: What is wrong, where, and what would be right.
         InfeasibleError: A job's plan does not fit its workload.
     """
-    from simcore.config.paths import parse_path, set_steps
-
     if isinstance(source, Mapping):
-        table: Any = dict(source)
-        for path, value in (values or {}).items():
-            table = set_steps(table, parse_path(path), value, path)
-        return _jobs_of(table, beside)
+        return JobsTemplate.from_table(source, beside=beside).with_values(values or {})
     file = named_file(KEY, source)
     try:
         return load_jobs(read_yaml(file), values, beside=file.parent)
@@ -138,14 +196,31 @@ def load_jobs(
         raise error.in_file(file) from None
 
 
-def _jobs_of(table: Mapping[str, Any], beside: Path | None) -> Jobs:
+def _resolved_job(job: object, at: str, beside: Path | None) -> object:
+    """A job's table with what it names."""
+    if not isinstance(job, Mapping):
+        return job
+    told, workload = dict(job), job.get("workload")
+    if isinstance(told.get("stack"), str):
+        told["stack"] = stack_path(told["stack"], beside)
+    if "placement" in told:
+        told["placement"] = from_folder(told["placement"], beside)
+    if isinstance(workload, Mapping) and "model" in workload:
+        try:
+            told["workload"] = {**workload, "model": model_table(workload["model"], beside)}
+        except ConfigError as error:
+            raise error if error.names_file else error.under(at) from None
+    return told
+
+
+def _jobs_of(table: Mapping[str, Any]) -> Jobs:
     file = JobsFile.from_file_data(dict(table), at="")
     if file.backend not in BACKENDS:
         raise BACKENDS.unknown(file.backend, at="backend")
     if not BACKENDS[file.backend].messages_meet:
         rule = "must be one in which messages of jobs meet, such as flow"
         raise ConfigError("backend", rule, got=file.backend)
-    platform = load_platform(file.platform, beside=beside)
+    platform = load_platform(file.platform)
     taken: dict[int, str] = {}
     runs = list[JobRun]()
     for number, job in enumerate(file.jobs):
@@ -154,7 +229,7 @@ def _jobs_of(table: Mapping[str, Any], beside: Path | None) -> Jobs:
             raise ConfigError(f"{at}.name", "must be another than that of other jobs", got=name)
         npus = _allocated(job, platform, taken, at)
         taken |= dict.fromkeys(npus, name)
-        run = _run_of(file, job, part_for(platform, npus), at, beside)
+        run = _run_of(file, job, part_for(platform, npus), at)
         if run.plan.npus != len(npus):
             rule = f"must be as many as the plan has, {run.plan.npus}"
             raise ConfigError(f"{at}.npus", rule, got=len(npus))
@@ -184,11 +259,11 @@ def _allocated(job: Job, platform: Platform, taken: Mapping[int, str], at: str) 
     return found
 
 
-def _run_of(file: JobsFile, job: Job, platform: Platform, at: str, beside: Path | None) -> Run:
+def _run_of(file: JobsFile, job: Job, platform: Platform, at: str) -> Run:
     """Run of a job on its own machine."""
     given = {key: getattr(job, key) for key in _OF_RUN if getattr(job, key) is not None}
     table = {"system": file.system, **given, "platform": platform, "backend": file.backend}
     try:
-        return load_run(table, beside=beside)
+        return load_run(table)
     except ConfigError as error:
         raise error if error.names_file else error.under(at) from None

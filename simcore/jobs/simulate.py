@@ -54,7 +54,18 @@ def simulate_jobs(jobs: Jobs) -> JobsResult:
         InfeasibleError: A plan does not fit its workload or its NPUs; names the job.
         SimulationError: The NPUs of a job wait for each other for ever.
     """
-    return _Simulation(jobs).result()
+    return JobsSimulator().simulate(jobs)
+
+
+class JobsSimulator:
+    """Simulates one set of jobs after another; those alike are alone once."""
+
+    def __init__(self) -> None:
+        self._memo = Memo()
+
+    def simulate(self, jobs: Jobs) -> JobsResult:
+        """Simulate *jobs*; see ``simulate_jobs``."""
+        return _Simulation(jobs, self._memo).result()
 
 
 class _Simulation:
@@ -62,10 +73,12 @@ class _Simulation:
 
     Args:
         jobs: The jobs.
+        memo: Keeps what they have in common with others.
     """
 
-    def __init__(self, jobs: Jobs) -> None:
-        self._jobs, self._memo = jobs, Memo()
+    def __init__(self, jobs: Jobs, memo: Memo) -> None:
+        self._jobs, self._memo = jobs, memo
+        self._machine = jobs.platform.model_dump_json()
         self._dimensions = engine_dimensions(jobs.platform.dimensions)
         try:
             BACKENDS[jobs.file.backend].check(self._dimensions)
@@ -76,7 +89,7 @@ class _Simulation:
 
     def result(self) -> JobsResult:
         """Times of all jobs, alone and together."""
-        alone = [self._run([one])[0] for one in self._ready]
+        alone = [self._alone(one) for one in self._ready]
         together = self._run(self._ready) if len(alone) > 1 else alone
         told = zip(self._ready, alone, together, strict=True)
         return JobsResult(
@@ -84,6 +97,13 @@ class _Simulation:
             jobs=tuple(_job_result(*each) for each in told),
             links=self._shared_links(together),
         )
+
+    def _alone(self, ready: _Ready) -> ProgramRun:
+        """Run of one job that nothing else is beside."""
+        file, job = self._jobs.file, ready.job
+        on = self._machine, file.backend, file.network, file.routers
+        key = job.run.model_dump_json(), job.npus, job.start_ns, job.iterations, on
+        return self._memo.of("alone", key, lambda: self._run([ready])[0])
 
     def _run(self, ready: Sequence[_Ready]) -> list[ProgramRun]:
         times = [one.job.iterations for one in ready]
@@ -129,7 +149,8 @@ class _Simulation:
         shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
         lasts = NodeTimes(operator_ns)
         inputs = expand(graph, run.platform, run.system, lasts, times.placements, shared)
-        where, note = self._where(job)
+        key = run.model_dump_json(), job.npus, self._machine
+        where, note = self._memo.of("where", key, lambda: self._where(job))
         start = np.full(len(where), job.start_ns)
         inputs = replace(
             inputs,

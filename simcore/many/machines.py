@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.collectives import SYNTHESISED, algorithm_named, runnable
+from simcore.collectives import IN_NETWORK, SYNTHESISED, algorithm_named, runnable
 from simcore.engines.collectives.phases import Phase, passes_of_chunk
 from simcore.engines.collectives.rows import machine_of, phase_row
 from simcore.errors import ConfigError
@@ -134,7 +134,8 @@ class Machines:
     def vectors(self, systems: Sequence[System]) -> Ints:
         """(S, kinds, D) int64: algorithms that *systems* name; -1 of a system not run at once.
 
-        Such has too many or few of them, or schedules that are made for its network.
+        Such has too many or few of them, schedules that are made for its network, or sums that not
+        all switches do.
 
         Args:
             systems: All that there are; those known before keep their places.
@@ -144,7 +145,7 @@ class Machines:
                 names = [system.vector(kind, self.dimensions) for kind in KINDS]
             except ConfigError:
                 names = []
-            if not names or any(SYNTHESISED in own for own in names):
+            if not names or any({SYNTHESISED, IN_NETWORK} & set(own) for own in names):
                 self._vectors.append([[-1] * self.dimensions] * len(KINDS))
                 continue
             self._vectors.append([[self.algorithms.number(one) for one in own] for own in names])

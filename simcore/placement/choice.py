@@ -76,6 +76,28 @@ Placement = Annotated[
 """A placement, in a file also its name alone, the path of a file with a list, or the list."""
 
 
+class _Option(Schema):
+    """A placement of a command line as a file would hold it."""
+
+    placement: Placement
+
+
+def read_placement(text: str, at: str) -> PlacementChoice:
+    """The placement that *text* tells in YAML's short form: a name, a list, a table, or a path.
+
+    Raises:
+        ConfigError: It tells none; named as the option *at*.
+    """
+    from simcore.files.yaml_file import parse_yaml  # only command lines have such texts
+
+    try:
+        return _Option.from_file_data({"placement": parse_yaml(text, at)}, at="").placement
+    except ConfigError as error:
+        within = error.at.removeprefix("placement").removeprefix(".")
+        place = f"{at}: {within}" if within else at
+        raise ConfigError(place, error.rule, got=error.got) from None
+
+
 def from_folder(given: object, folder: Path | None) -> object:
     """*given* with a path that it names taken from *folder*."""
     if folder is None:

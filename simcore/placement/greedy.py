@@ -1,9 +1,14 @@
 """Ranks whose heaviest traffic has the shortest ways."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from pydantic import Field
 
 from simcore.placement.base import Floats, Ints, PlacementOptions, PlacementRule, Ranks
+
+if TYPE_CHECKING:  # a file that names a placement compiles nothing
+    from simcore.kernels.placement.swaps import Pairs
 
 _MOST_LOOKED = 400_000_000
 """Partners that all swaps of one placement look at: some seconds."""
@@ -38,7 +43,7 @@ class Greedy(PlacementRule):
     def place(self, ranks: Ranks, options: GreedyOptions) -> Ints:
         from simcore.kernels.placement.swaps import place_greedily, swap_ranks
 
-        pairs, distance = _pairs(ranks.traffic), np.ascontiguousarray(ranks.distance)
+        pairs = pairs_of(ranks.traffic, ranks.distance)
         sent = ranks.traffic.sum(axis=0) + ranks.traffic.sum(axis=1)
         order = np.argsort(-sent, kind="stable")
         generator = np.random.default_rng(options.seed)
@@ -47,20 +52,27 @@ class Greedy(PlacementRule):
         for number in range(options.tries + 1):
             where = np.arange(ranks.count)
             if number:
-                where = place_greedily(*pairs, distance, order)
+                where = place_greedily(pairs, order)
                 order = generator.permutation(ranks.count)
             if options.swaps:
-                swap_ranks(*pairs, distance, where, ranks.cost(where), _MOST_LOOKED)
+                swap_ranks(pairs, where, ranks.cost(where), _MOST_LOOKED)
             cost = ranks.cost(where)
             if cost < least * (1.0 - 1e-9):
                 best, least = where, cost
         return best
 
 
-def _pairs(traffic: Floats) -> tuple[Ints, Ints, Floats, Floats]:
-    """Partners of each rank, as ``place_greedily`` takes them."""
+def pairs_of(traffic: Floats, distance: Floats) -> "Pairs":
+    """The (n, n) bytes from rank to rank as the kernels take them, with the NPUs' *distance*."""
+    from simcore.kernels.placement.swaps import Pairs
+
     both = traffic + traffic.T
     np.fill_diagonal(both, 0.0)
     rank, partner = np.nonzero(both)
-    offsets = np.searchsorted(rank, np.arange(len(traffic) + 1)).astype(np.int64)
-    return offsets, partner, traffic[rank, partner], traffic[partner, rank]
+    return Pairs(
+        offsets=np.searchsorted(rank, np.arange(len(traffic) + 1)).astype(np.int64),
+        partner=partner,
+        out=traffic[rank, partner],
+        back=traffic[partner, rank],
+        distance=np.ascontiguousarray(distance),
+    )

@@ -100,6 +100,10 @@ class ParallelPlan(Schema):
             gradient, the product, and the addition follow one another.
         average_loss: The loss of an iteration is averaged over the replicas: an all-reduce of one
             number on the stage that computes it.
+        logits: Choice of a token in inference by the NPUs of a tensor parallel group, each of which
+            has the logits of a part of the vocabulary: ``largest``: they agree on the largest one;
+            ``all_gather``: each of them has all and chooses (as vLLM and SGLang do); ``gather``:
+            the first one has all, chooses, and tells the others (vLLM's other way).
         scale_loss: The loss has been multiplied by a factor, so that small gradients are no zeros
             in fp16: gradients are divided by it, and all NPUs agree on whether one is no number.
     """
@@ -138,6 +142,7 @@ class ParallelPlan(Schema):
     fused_loss: bool = True
     fused_gradients: bool = True
     average_loss: bool = False
+    logits: Literal["largest", "all_gather", "gather"] = "largest"
     scale_loss: bool = False
 
     @field_validator("recompute_parts", mode="before", json_schema_input_type=tuple[str, ...])

@@ -27,7 +27,8 @@ def check_splits(workload: Workload, plan: ParallelPlan) -> None:
     Raises:
         InfeasibleError: The first rule that is broken, with its name.
     """
-    rules = (_schedule_rule(workload, plan), *workload.rules(plan), *offload_rules(workload, plan))
+    own = _schedule_rule(workload, plan), _logits_rule(workload, plan)
+    rules = (*own, *workload.rules(plan), *offload_rules(workload, plan))
     for fits, rule, reason in rules:
         if not fits:
             raise InfeasibleError(rule, reason)
@@ -39,6 +40,14 @@ def _schedule_rule(workload: Workload, plan: ParallelPlan) -> Rule:
         SCHEDULES[plan.schedule].trains == workload.trains,
         "schedule_suits_kind",
         f"workloads of kind {workload.kind} take schedule {' or '.join(able)}, not {plan.schedule}",
+    )
+
+
+def _logits_rule(workload: Workload, plan: ParallelPlan) -> Rule:
+    return (
+        plan.logits == "largest" or not workload.trains,
+        "tokens_are_chosen",
+        f"workloads of kind {workload.kind} choose no tokens: logits must be largest",
     )
 
 

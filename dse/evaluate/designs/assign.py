@@ -90,10 +90,10 @@ class Assignment:
         for knob, name in enumerate(names):
             for path in parameters[name].targets or (name,):
                 slot = slot_of(path)
-                stem, ending = path.rsplit("[", 1) if path.endswith("]") else (path, "")
                 if slot is not None and slot not in position:
                     continue  # a knob of several dimensions, of which the design lacks this one
-                if ending and slot is not None:
+                if slot is not None and path.endswith("]") and not path.startswith(NETWORK):
+                    stem = path.rsplit("[", 1)[0]
                     entries.setdefault(stem, {})[position[slot]] = knob
                 else:
                     scalars[moved_path(path, position)] = knob
@@ -126,7 +126,7 @@ class Assignment:
 def moved_path(path: str, position: Mapping[int, int]) -> str:
     """*path* where its network dimension has the new *position* of its old one."""
     slot = slot_of(path)
-    return path if slot is None else path.replace(f"[{slot}]", f"[{position[slot]}]")
+    return path if slot is None else path.replace(f"[{slot}]", f"[{position[slot]}]", 1)
 
 
 def _sources(

@@ -1,14 +1,15 @@
 """Checks a study's run file and its knobs against each other before anything is evaluated."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import product
 from typing import Any, Generic, TypeVar
 
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.designs.runs import DesignRuns, FilledDesigns
+from dse.objectives import OBJECTIVES
 from dse.space import Design, Value
-from simcore import BACKENDS, COMPUTE_MODELS, ConfigError, Kernel, Registry, Run
+from simcore import BACKENDS, COMPUTE_MODELS, ConfigError, InfeasibleError, Kernel, Registry, Run
 
 R = TypeVar("R")
 _NAMED: dict[str, Registry[Any]] = {"backend": BACKENDS, "compute": COMPUTE_MODELS}
@@ -53,9 +54,30 @@ class KnobChecker(Generic[R]):
             if kept is None:
                 known = ", ".join(str(k) for kept in what.dimensions.values() for k in kept)
                 raise ConfigError("", f"positions in the run's list are {known}", got=slot)
-            self._runs.partial_run({name: value}, kept)
+            self._check_values({name: value}, kept)
         except ConfigError as error:
-            raise ConfigError(f"space: {name}", error.rule, got=error.got) from None
+            if not self._is_right_beside_others(name, value):
+                raise ConfigError(f"space: {name}", error.rule, got=error.got) from None
+
+    def _is_right_beside_others(self, name: str, value: Value) -> bool:
+        """True if a value is one that the run takes with those of the knobs that rules tie to it.
+
+        By itself it need not be: an option of one routing is none of the one that the run names.
+        """
+        what = self._input
+        found = None if what.tied is None else what.tied(name, value)
+        if found is None:
+            return False
+        tied, dimensions = found
+        try:
+            self._check_values(tied, what.dimensions[dimensions])
+        except ConfigError:
+            return False
+        return True
+
+    def _check_values(self, design: Design, kept: Sequence[int]) -> None:
+        with suppress(InfeasibleError):  # which the other knobs may mend
+            self._runs.partial_run(design, kept)
 
 
 class RunChecker(KnobChecker[Run]):
@@ -100,6 +122,29 @@ def check_kernel_times(run: Run) -> None:
     if run.compute in COMPUTE_MODELS:
         model = COMPUTE_MODELS[run.compute]()
         model.kernel_time_ns(_NOTHING, run.platform.npu, run.workload.precision)
+
+
+def check_goals(
+    what: EvaluatorInput, known: Collection[str], noun: str, gives: Sequence[str] = ()
+) -> None:
+    """See whether designs have what objectives and limits are made of.
+
+    Args:
+        what: The study.
+        known: Names of the metrics that the evaluator gives.
+        noun: Name of what is evaluated, for the message.
+        gives: Further metrics, which objectives may name as such.
+
+    Raises:
+        ConfigError: They have not; names the objectives that they have.
+    """
+    goals, given = what.goals, {*known, *gives, *(name for own in what.own for name in own.gives)}
+    asked = [(f"objectives.{name}", name, OBJECTIVES[name]) for name in goals.objectives]
+    asked += [("constraints", limit.name, limit.metric) for limit in goals.limits]
+    for at, name, objective in asked:
+        if not given.issuperset(objective.metrics):
+            able = [each for each, own in OBJECTIVES.items() if given.issuperset(own.metrics)]
+            raise ConfigError(at, f"{noun} has {', '.join([*able, *gives])}", got=name)
 
 
 @contextmanager

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from simcore.collectives import InNetwork
+from simcore.collectives import IN_NETWORK, InNetwork
 from simcore.engines.collectives.phases import Phase
-from simcore.errors import ConfigError
+from simcore.errors import ConfigError, InfeasibleError
 from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind, Precision
 
@@ -14,25 +14,40 @@ if TYPE_CHECKING:  # the engine loads this file, which a run of traces waits for
     from simcore.machine.system import System
 
 
-def check_formats(
+def check_switches(
     system: "System", dimensions: Sequence["Dimension"], precision: Precision
 ) -> None:
-    """Refuse all-reduces in switches of numbers that they do not add up.
+    """Refuse all-reduces in switches that are not there, or that do not add up such numbers.
 
     Raises:
-        ConfigError: Names the first such dimension.
+        ConfigError: They do not add up numbers of that format; names the first such dimension.
+        InfeasibleError: There are none, or they add up nothing; likewise.
     """
-    if all(one.in_network is None for one in dimensions):
-        return
     names = system.algorithms(CollectiveKind.ALL_REDUCE, [one.topology for one in dimensions])
     for d, (name, over) in enumerate(zip(names, dimensions, strict=True)):
-        formats = over.in_network.formats if over.in_network is not None else ()
-        if formats and precision not in formats and name == "in_network":
+        if name != IN_NETWORK:
+            continue
+        if not _has_switches(over):
+            reason = f"dimension {d} ({over.topology}) has no switches that add up what comes in"
+            raise InfeasibleError("switches_add_up", f"{reason}: name another algorithm there")
+        own = over.in_network
+        if own is not None and not own.reduces and "reduces" in own.model_fields_set:
+            reason = f"switches of dimension {d} add up nothing (in_network.reduces: false)"
+            raise InfeasibleError("switches_add_up", f"{reason}: name another algorithm there")
+        formats = own.formats if own is not None else ()
+        if formats and precision not in formats:
             rule = (
                 f"switches of dimension {d} add up {', '.join(formats)}, not {precision}: name "
                 "another algorithm there"
             )
             raise ConfigError(f"system.all_reduce[{d}]", rule, got=name)
+
+
+def _has_switches(dimension: "Dimension") -> bool:
+    """True if messages along it pass switches: of its own, or of the network that it is part of."""
+    if dimension.shape.has_switches or dimension.network is None:
+        return dimension.shape.has_switches
+    return bool(dimension.network.parts().switches)
 
 
 def switches_wait_ns(

@@ -30,6 +30,11 @@ class ProgramRun:
     end_ns: list[int] = field(default_factory=list)
     sent_bytes: Counter[tuple[int, int]] = field(default_factory=Counter)
 
+    @property
+    def size_bytes(self) -> int:
+        """Estimate of the memory that it takes."""
+        return 1024 + 256 * len(self.sent_bytes)
+
 
 @dataclass(slots=True)
 class _Job:

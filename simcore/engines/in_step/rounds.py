@@ -1,7 +1,7 @@
 """A phase as rounds: in each of them every member sends its messages at once."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simcore.collectives import Exchange, Offset, PeerRule, Table
 from simcore.collectives.base import Peer, StateMachine
@@ -68,7 +68,8 @@ def rounds_of(phase: Phase, size_bytes: int, endpoint: Endpoint) -> Rounds:
     if machine.peers is PeerRule.TREE:
         return _tree(phase.members, size_bytes, endpoint)
     if machine.peers is PeerRule.TABLE:
-        return _table(machine, size_bytes, endpoint)
+        found = _table(machine, size_bytes, endpoint)
+        return replace(found, exact=not phase.kind.rooted)
     row, _ = placed_row(phase)
     if machine.parallel == 1:
         return _chain(row, machine.peers, size_bytes, endpoint)

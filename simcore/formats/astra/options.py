@@ -20,8 +20,11 @@ _OWN = (  # not ASTRA-sim's
     "log-style",
     "no-folding",
     "npu-scale",
+    "placement",
 )
 _GROUP_ORDERS = ("own", "common")
+AS_IS = "as_is"
+"""Placement that moves no rank, as in run files."""
 _LOG_STYLES = ("plain", "astra")
 _USED = ("num-queues-per-dim", "injection-scale", "rendezvous-protocol", *_OWN)
 
@@ -79,6 +82,7 @@ def read_command(options: Mapping[str, object], notes: list[str]) -> CommandOpti
         whole_log=_choice(options, "log-style", _LOG_STYLES) == "astra",
         folding=not _switch(options, "no-folding"),
         npu_scale=str(options.get("npu-scale", "")),
+        placement=_placement(options),
     )
 
 
@@ -89,6 +93,14 @@ def _choice(options: Mapping[str, object], key: str, choices: Sequence[str]) -> 
         rule = f"must be one of {', '.join(choices)}{did_you_mean(value, choices)}"
         raise ConfigError(f"--{key}", rule, got=value)
     return value
+
+
+def _placement(options: Mapping[str, object]) -> str:
+    """The placement as it is told; nothing where it is not."""
+    told = str(options.get("placement", AS_IS))
+    if told in ("", "true"):
+        raise ConfigError("--placement", "must name a placement, a list or a file", got=told)
+    return "" if told == AS_IS else told
 
 
 def _order(options: Mapping[str, object]) -> str:

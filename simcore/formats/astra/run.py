@@ -6,7 +6,13 @@ from math import prod
 
 import numpy as np
 
-from simcore.engines.events.input import CustomCollectives, EngineInput, EngineOutput, ListGroup
+from simcore.engines.events.input import (
+    CustomCollectives,
+    EngineInput,
+    EngineOutput,
+    Ints,
+    ListGroup,
+)
 from simcore.errors import ConfigError
 from simcore.formats.astra import garnet
 from simcore.formats.astra.groups_file import read_groups
@@ -20,6 +26,7 @@ from simcore.formats.astra.packets import (
     packets_of,
     read_logical,
 )
+from simcore.formats.astra.placing import placed_input
 from simcore.formats.astra.system_file import AstraSystem, CommandOptions, read_system
 from simcore.formats.astra.traces.custom import check_custom, load_custom, runs_natively
 from simcore.formats.astra.traces.load import LoadedTraces, load_traces
@@ -91,10 +98,7 @@ def load_run(
         system=system,
     )
     traces = _load_traces(files, command, machine, notes)
-    custom = load_custom(system, machine, files.folder)
-    check_custom(custom, traces.programs, traces.groups, npus)
-    _check_chunks(files, system, traces, custom)
-    engine_input = EngineInput(
+    inputs = EngineInput(
         backend="flit" if backend == garnet.GARNET else backend,
         dimensions=dimensions,
         options=system.options,
@@ -102,16 +106,22 @@ def load_run(
         program_of_npu=traces.program_of_npu,
         groups=_list_groups(traces),
         remote_memory=memory,
-        custom=custom,
+        custom=_load_custom(files, system, machine, traces),
         record_nodes=command.whole_log or system.record_trace or system.memory_trace is not None,
         network=_make_network(files, backend, dimensions, seed, command.folding),
     )
+    if command.placement:
+        own_topology = backend == garnet.GARNET or is_front_end(files, backend)
+        inputs = placed_input(command.placement, inputs, own_topology=own_topology, notes=notes)
+    if command.npu_scale and inputs.where is not None:  # speeds are those of NPUs
+        traces = _load_traces(files, command, machine, [], inputs.where)
+        inputs = replace(inputs, programs=traces.programs, program_of_npu=traces.program_of_npu)
     return AstraRun(
         files=files,
         system=system,
         traces=traces,
-        engine_input=engine_input,
-        folding=command.folding,
+        engine_input=inputs,
+        folding=command.folding and inputs.where is None,
         whole_log=command.whole_log,
         notes=tuple(notes),
     )
@@ -149,13 +159,17 @@ def _make_network(
 
 
 def _load_traces(
-    files: AstraFiles, command: CommandOptions, machine: Machine, notes: list[str]
+    files: AstraFiles,
+    command: CommandOptions,
+    machine: Machine,
+    notes: list[str],
+    where: Ints | None = None,
 ) -> LoadedTraces:
     """Programs of all NPUs with their groups, put into a common order if *command* asks for it."""
     groups = {} if files.comm_group is None else read_groups(files.comm_group, machine.npus, notes)
     with_nodes = machine.system.memory_trace is not None
     traces = load_traces(files.workload, machine, groups, with_nodes=with_nodes)
-    traces = with_speeds(traces, command.npu_scale)
+    traces = with_speeds(traces, command.npu_scale, where)
     notes.extend(traces.notes)
     if not command.common_order:
         return traces
@@ -171,13 +185,17 @@ def _list_groups(traces: LoadedTraces) -> dict[int, ListGroup]:
     }
 
 
-def _check_chunks(
-    files: AstraFiles, system: AstraSystem, traces: LoadedTraces, custom: CustomCollectives
-) -> None:
+def _load_custom(
+    files: AstraFiles, system: AstraSystem, machine: Machine, traces: LoadedTraces
+) -> CustomCollectives:
+    """Collectives that users define, checked together with those of the traces."""
+    custom = load_custom(system, machine, files.folder)
+    check_custom(custom, traces.programs, traces.groups, machine.npus)
     if system.options.chunks < 1 and runs_natively(custom, traces.programs):
         place = f"{files.system} preferred-dataset-splits"
         rule = "must be 1 or more where collectives run"
         raise ConfigError(place, rule, got=system.options.chunks)
+    return custom
 
 
 def simulate_run(run: AstraRun) -> EngineOutput:

@@ -105,6 +105,7 @@ class CommandOptions:
     whole_log: bool = False
     folding: bool = True
     npu_scale: str = ""
+    placement: str = ""
 
 
 def read_system(path: Path, command: CommandOptions, notes: list[str]) -> AstraSystem:

@@ -1,7 +1,8 @@
 """Graphs of other programs: node-link JSON as networkx writes it, and GraphML.
 
 A node is an NPU unless it says otherwise: a ``tier``, or a ``kind`` other than npu, makes it a
-switch. An edge is a cable; ``bandwidth`` (``50 GB/s``), ``latency`` and ``kind`` may tell more.
+switch. An edge is a cable; ``bandwidth`` (``50 GB/s``), ``latency`` and ``kind`` may tell more. In
+a directed graph an edge and one back of the same are the two ways of a cable.
 """
 
 from collections.abc import Mapping
@@ -45,7 +46,7 @@ def graph_of_node_link(data: Table) -> NetworkGraph:
         if not isinstance(edge, Mapping) or not {"source", "target"} <= set(edge):
             raise ConfigError(f"{key}[{at}]", "must be a table with source and target", got=edge)
         edges.append((str(edge["source"]), str(edge["target"]), edge))
-    return _graph(nodes, edges, key)
+    return _graph(nodes, _cables(edges, key) if data.get("directed") is True else edges, key)
 
 
 def graphml_table(path: Path) -> dict[str, Any]:
@@ -57,6 +58,7 @@ def graphml_table(path: Path) -> dict[str, Any]:
     reader = _GraphMl()
     read_xml(path, reader.start, reader.end, reader.text)
     return {
+        "directed": reader.directed,
         "nodes": [{**node, "id": name} for name, node in reader.nodes.items()],
         "edges": [{**edge, "source": a, "target": b} for a, b, edge in reader.edges],
     }
@@ -68,6 +70,7 @@ class _GraphMl:
     def __init__(self) -> None:
         self.nodes: dict[str, Table] = {}
         self.edges: list[tuple[str, str, Table]] = []
+        self.directed = False
         self._names: dict[str, str] = {}
         self._owner: dict[str, Any] | None = None
         self._key, self._text = "", ""
@@ -77,6 +80,8 @@ class _GraphMl:
         tag = name.rpartition(":")[2]
         if tag == "key":
             self._names[found.get("id", "")] = found.get("attr.name", found.get("id", ""))
+        elif tag == "graph":
+            self.directed |= found.get("edgedefault") == "directed"
         elif tag == "node":
             self._owner = self.nodes.setdefault(found.get("id", ""), {})  # type: ignore[assignment]
         elif tag == "edge":
@@ -97,6 +102,32 @@ class _GraphMl:
             self._owner[self._names.get(self._key, self._key)] = self._text.strip()
         elif tag in ("node", "edge"):
             self._owner = None
+
+
+_OF_CABLE = ("bandwidth", "latency", "kind")
+
+
+def _cables(edges: list[tuple[str, str, Table]], key: str) -> list[tuple[str, str, Table]]:
+    """Edges of a directed graph without those that are the ways back of others.
+
+    Raises:
+        ConfigError: A way back has another speed or kind.
+    """
+    waiting: dict[tuple[str, str], list[Table]] = {}
+    found = []
+    for at, (source, target, edge) in enumerate(edges):
+        ahead = waiting.get((target, source))
+        if not ahead:
+            waiting.setdefault((source, target), []).append(edge)
+            found.append((source, target, edge))
+            continue
+        there = ahead.pop(0)
+        for name in _OF_CABLE:
+            if edge.get(name) != there.get(name):
+                rule = f"must be {there.get(name)!r}, as that of the edge from {target} to {source}"
+                rule += ": both are one cable"
+                raise ConfigError(f"{key}[{at}].{name}", rule, got=edge.get(name))
+    return found
 
 
 def _graph(

@@ -35,6 +35,12 @@ def head(share: NpuShare) -> list[Kernel]:
     ]
 
 
+def largest_of_all(share: NpuShare, parts: int) -> list[Kernel]:
+    """Largest logit of each token, of logits that have come from *parts* NPUs."""
+    logits = parts * share.rows * share.vocabulary
+    return [elementwise("largest of all logits", logits, share.element_bytes * logits)]
+
+
 def loss(share: NpuShare) -> list[Kernel]:
     """Exponentials and their sum, in fp32; not fused: difference, exponential, sum, quotient."""
     logits = share.rows * share.vocabulary

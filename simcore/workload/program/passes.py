@@ -21,14 +21,17 @@ al., arXiv:1909.08053, section 3 (tensor parallelism, vocabulary-parallel loss);
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from simcore.terms import LayerKind
-from simcore.workload.graph import PassPhase
+from simcore.terms import CollectiveKind, LayerKind
+from simcore.workload.graph import Axis, PassPhase
 from simcore.workload.offload import OWN
 from simcore.workload.program import ends
 from simcore.workload.program.gradients import Bucket
 from simcore.workload.program.layer import LayerWork
 from simcore.workload.program.piece import Section
 from simcore.workload.program.work import Means, PassPart, PassWriter
+
+TOKEN_BYTES = 8
+"""Bytes of the number of a token (int64)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,10 +163,7 @@ class Passes:
         return work.section()
 
     def head_forward(self, *, gathered: bool = False) -> Section:
-        """Output head and the vocabulary-parallel cross entropy with its 3 all-reduces.
-
-        Without labels the largest logit is the answer.
-        """
+        """Output head and the vocabulary-parallel cross entropy with its 3 all-reduces."""
         means = replace(self.means, share=self.means.share.exit)
         work = PassWriter(means)
         work.phase(PassPhase.FORWARD)
@@ -171,13 +171,32 @@ class Passes:
             work.gather_weights([self.head])
         work.gather("head input")
         work.compute("head", ends.head(means.share))
-        work.reduce_scalars("largest logit")
         if not means.share.with_loss:
+            self._choose_tokens(work, means)
             return work.section()
+        work.reduce_scalars("largest logit")
         work.compute("loss", ends.loss(means.share))
         work.reduce_scalars("logit of the label")
         work.reduce_scalars("sum of exponentials")
         return work.section()
+
+    def _choose_tokens(self, work: PassWriter, means: Means) -> None:
+        """The largest logit of each token, of those that all NPUs of a tp group have.
+
+        Source: vLLM, vllm/model_executor/layers/logits_processor.py, LogitsProcessor._gather_logits
+        (all-gather, or gather at rank 0).
+        """
+        share, plan = means.share, means.plan
+        if plan.logits == "largest" or plan.tp == 1:
+            work.reduce_scalars("largest logit")
+            return
+        kind = CollectiveKind[plan.logits.upper()]
+        own = share.element_bytes * share.rows * share.vocabulary
+        work.collective("logits", kind, Axis.TP, own)
+        work.compute("choice", ends.largest_of_all(share, plan.tp))
+        if kind.rooted:
+            size = TOKEN_BYTES * share.rows
+            work.collective("chosen tokens", CollectiveKind.BROADCAST, Axis.TP, size)
 
     def head_backward(self) -> Section:
         work = PassWriter(self.means)

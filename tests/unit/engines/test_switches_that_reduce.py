@@ -2,10 +2,18 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
-from simcore import ConfigError, RunTemplate, simulate_run
+from simcore import (
+    ConfigError,
+    InfeasibleError,
+    RunTemplate,
+    check_run,
+    simulate_many,
+    simulate_run,
+)
 from simcore.collectives import algorithm_named
 from simcore.engines.collectives.alone import Asked, times_alone
 from simcore.engines.collectives.placement import Placement
@@ -111,3 +119,48 @@ def test_only_switches_add_up() -> None:
     table = {"npu": load_npu("h100_80"), "dimensions": [{**ring, "in_network": {"radix": 4}}]}
     with pytest.raises(ValueError, match="where no switches are"):
         Platform.model_validate(table)
+
+
+@pytest.mark.parametrize(
+    ("network", "told"),
+    [
+        ({"family": "torus", "params": {"dims": [4, 4]}}, "no switches that add up"),
+        ({"family": "dragonfly", "params": {"p": 2, "a": 2, "h": 1, "groups": 3}}, ""),
+        (
+            {"family": "star", "params": {"n": 16}, "in_network": {"reduces": False}},
+            "add up nothing",
+        ),
+        ({"family": "star", "params": {"n": 16}, "in_network": {"radix": 4}}, ""),
+    ],
+)
+def test_sums_in_switches_need_switches_that_add_up(network: dict[str, Any], told: str) -> None:
+    npus = 12 if network["family"] == "dragonfly" else 16
+    table = {
+        "workload": {"model": "llama2_7b", "sequence": 512, "global_batch": npus},
+        "plan": {"dp": npus},
+        "system": {"all_reduce": "in_network", "chunks": 1},
+        "platform": {
+            "npu": "h100_80",
+            "network": {**network, "bandwidth": "50 GB/s", "latency": "400 ns"},
+        },
+    }
+    run = RunTemplate.from_table(table).with_values({})
+    if not told:
+        check_run(run, memory=False)
+        return
+    with pytest.raises(InfeasibleError, match=f"switches_add_up: .*{told}"):
+        check_run(run, memory=False)
+
+
+def test_no_ring_without_switches_adds_up_on_the_way() -> None:
+    ring = {"topology": "ring", "npus": 64, "bandwidth": "50 GB/s", "latency": "400 ns"}
+    table = {
+        "workload": {"model": "gpt3_13b", "sequence": 512, "global_batch": 64},
+        "plan": {"dp": 64},
+        "system": {"all_reduce": "ring"},
+        "platform": {"npu": "h100_80", "dimensions": [ring]},
+    }
+    template, choices = RunTemplate.from_table(table), ["ring", "in_network"] * 3
+    many = simulate_many(template, {"system.all_reduce": choices}, memory=False)
+    refused = [isinstance(many.error(row), InfeasibleError) for row in range(6)]
+    assert refused == [False, True] * 3

@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from simcore.cli.app import cli
 from simcore.errors import ConfigError
-from simcore.graphs.draw import drawing
+from simcore.graphs.draw import drawing, placed
 from simcore.graphs.families import FAMILIES, build_family
 from simcore.graphs.read import read_networks
 from simcore.graphs.structure import describe
@@ -105,6 +106,48 @@ def test_draw_writes_a_file_and_refuses_a_blot(tmp_path: Path) -> None:
     file.write_text("{family: star, params: {n: 5000}}")
     done = CliRunner().invoke(cli, ["network", "draw", str(file), "--out", str(out)])
     assert "must have at most 4,096 NPUs" in str(done.exception)
+
+
+def test_edges_both_ways_of_a_directed_graph_are_one_cable(tmp_path: Path) -> None:
+    speed = {"bandwidth": "50 GB/s", "latency": "1 us"}
+    ways = [{"source": a, "target": b, **speed} for a, b in ("as", "sa", "sb", "bs", "as", "sa")]
+    file = tmp_path / "graph.json"
+    file.write_text(json.dumps({"directed": True, "nodes": NODES, "edges": ways}))
+    assert read_networks(file)[0][0].graph().cables == 3  # two of them side by side
+    xml = GRAPHML.replace("undirected", "directed").replace(
+        '<edge source="s" target="b"/>',
+        '<edge source="s" target="b"/><edge source="b" target="s"/>',
+    )
+    (tmp_path / "graph.graphml").write_text(xml)
+    assert read_networks(tmp_path / "graph.graphml")[0][0].graph().cables == 2
+    ways[3]["bandwidth"] = "25 GB/s"
+    file.write_text(json.dumps({"directed": True, "nodes": NODES, "edges": ways}))
+    with pytest.raises(ConfigError, match=r"edges\[3\].bandwidth: must be '50 GB/s'"):
+        read_networks(file)
+
+
+@pytest.mark.parametrize(
+    ("family", "params"),
+    [
+        ("dragonfly", {"p": 1, "a": 4, "h": 2, "groups": 9}),
+        ("dragonfly_plus", {"p": 2, "leaves": 2, "spines": 2, "h": 2, "groups": 5}),
+        ("slim_fly", {"q": 5, "terminals": 1}),
+        ("hyperx", {"dims": [4, 4], "terminals": 2}),
+        ("dcell", {"n": 4, "k": 1}),
+    ],
+)
+def test_no_cable_runs_over_the_nodes_between_its_ends(
+    family: str, params: dict[str, object]
+) -> None:
+    graph = build_family(FAMILIES[family], params)
+    places, _ = placed(graph)
+    for a, b in zip(*graph.cable_ends(), strict=True):
+        along = places[b] - places[a]
+        if max(a, b) < graph.npus:
+            continue  # drawn as an arc
+        share = (places - places[a]) @ along / (along @ along)
+        away = np.abs((places - places[a]) @ (along[::-1] * (1, -1))) / np.hypot(*along)
+        assert not ((share > 0.01) & (share < 0.99) & (away < 1.0)).any()
 
 
 GPU = """<pci busid="{bus}" class="0x030200" link_speed="32.0 GT/s" link_width="16">

@@ -5,11 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simcore.engines.placed.links import PlacedLinks
 from simcore.errors import ConfigError
 from simcore.kernels.placement.swaps import swap_ranks
+from simcore.machine import load_platform
+from simcore.network.dimensions import engine_dimensions
 from simcore.placement import PLACEMENTS, Floats, PlacementRule, Ranks
 from simcore.placement.choice import Placement, PlacementChoice
-from simcore.placement.greedy import _pairs
+from simcore.placement.greedy import pairs_of
 from simcore.schema import Schema
 
 
@@ -61,7 +64,7 @@ def test_swaps_never_cost_more_and_save_what_they_say() -> None:
         distance = generator.random((12, 12))  # not even the same both ways
         question, where = ranks(traffic, distance), generator.permutation(12)
         before = question.cost(where)
-        swap_ranks(*_pairs(traffic), distance, where, before, 10**9)
+        swap_ranks(pairs_of(traffic, distance), where, before, 10**9)
         assert question.cost(where) <= before * (1 + 1e-12)
         settled = question.cost(where)
         for one in range(12):
@@ -71,6 +74,38 @@ def test_swaps_never_cost_more_and_save_what_they_say() -> None:
                 assert question.cost(moved) >= settled * (1 - 1e-9)
         own = chosen("greedy").place(question)
         assert question.cost(own) <= question.cost(np.arange(12)) * (1 + 1e-12)
+
+
+def drawn_network(generator: np.random.Generator) -> dict[str, Any]:
+    """Up to 24 NPUs at switches of a random tree, and cables of random speed between some."""
+    npus, switches = int(generator.integers(5, 25)), int(generator.integers(1, 7))
+    cables = {(f"n{npu}", f"s{generator.integers(switches)}") for npu in range(npus)}
+    cables |= {(f"s{generator.integers(one)}", f"s{one}") for one in range(1, switches)}
+    cables |= {(f"n{npu}", f"n{generator.integers(npu)}") for npu in (1, npus // 2, npus - 1)}
+    rates = generator.integers(10, 200, len(cables))
+    rows = [
+        {"source": a, "target": b, "bandwidth": f"{rate} GB/s", "latency": "1 us"}
+        for (a, b), rate in zip(sorted(cables), rates, strict=True)
+    ]
+    nodes = [{"id": f"n{npu}"} for npu in range(npus)]
+    nodes += [{"id": f"s{one}", "kind": "switch"} for one in range(switches)]
+    rule = ["ecmp_hash", "spray", "minimal_lowest"][int(generator.integers(3))]
+    return {"graph": {"nodes": nodes, "links": rows}, "routing": {"rule": rule}}
+
+
+def test_on_random_networks_no_list_and_no_order_costs_less() -> None:
+    generator = np.random.default_rng(7)
+    for _ in range(50):
+        table = {"npu": "h100_80", "network": drawn_network(generator)}
+        dimensions = engine_dimensions(load_platform(table).dimensions)
+        npus = np.arange(int(np.prod([one.npus for one in dimensions])))
+        sends = generator.random((len(npus), len(npus))) * (1 - np.eye(len(npus)))
+        traffic = sends**3 * (sends > generator.random())
+        question = ranks(traffic, PlacedLinks(dimensions).distance(npus))
+        placed = question.cost(chosen("greedy").place(question))
+        for listed in (npus, generator.permutation(npus)):
+            where = chosen(listed.tolist()).place(question)
+            assert placed <= question.cost(where) * (1 + 1e-12)
 
 
 def test_on_a_full_mesh_all_placements_cost_the_same() -> None:

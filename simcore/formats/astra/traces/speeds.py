@@ -14,8 +14,13 @@ from simcore.terms import NodeKind
 _AT = "--npu-scale"
 
 
-def with_speeds(traces: LoadedTraces, told: str) -> LoadedTraces:
+def with_speeds(traces: LoadedTraces, told: str, where: Ints | None = None) -> LoadedTraces:
     """The programs of NPUs whose speeds are *told*: what they compute lasts as long over its speed.
+
+    Args:
+        traces: Of ranks.
+        told: Speeds of NPUs.
+        where: (N,) NPU of each rank; None: that of its number.
 
     Raises:
         ConfigError: The speeds break a rule, or a node lasts too long.
@@ -25,6 +30,7 @@ def with_speeds(traces: LoadedTraces, told: str) -> LoadedTraces:
     from simcore.machine.speeds import read_speeds  # loads all that reads files of machines
 
     speeds = read_speeds(told, traces.program_of_npu.size, _AT)
+    speeds = speeds if where is None else np.asarray(speeds)[where]
     distinct, which = np.unique(speeds, return_inverse=True)
     pairs = traces.program_of_npu * distinct.size + which
     kept, program_of_npu = np.unique(pairs, return_inverse=True)
