@@ -19,8 +19,9 @@ from simcore.kernels.stages.piece_rows import lay_out
 from simcore.memo import Memo
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis, ports_of
+from simcore.workload.program.layout import StagePieces
 from simcore.workload.program.units.templates import pieces_of
-from simcore.workload.program.write import StagePieces, TrainingProgram
+from simcore.workload.program.write import TrainingProgram
 from simcore.workload.schedules import SCHEDULES, stacked
 
 Bools = NDArray[np.bool_]
@@ -71,7 +72,7 @@ def unit_table(program: TrainingProgram, memo: Memo) -> UnitTable:
 
 def _table(program: TrainingProgram) -> UnitTable:
     plan, stages = program.plan, program.stages
-    batches = program.stages[0].units.batches
+    batches = program.batches
     every = stacked([stage.units for stage in stages])
     chunk, batch = every.chunk.astype(np.int64), every.microbatch.astype(np.int64)
     backward = every.backward
@@ -210,13 +211,9 @@ class KeyedProgram:
     @classmethod
     def of(cls, program: TrainingProgram) -> Self:
         """*program* and its structure."""
-        table, number = program.table, {stage.pieces: 0 for stage in program.stages}
-        number.update({shape: at for at, shape in enumerate(number)})
         structure = (
             program.pipeline,
-            table.structure,
-            tuple([number[stage.pieces] for stage in program.stages]),
-            tuple([(table.numbers(shape.pieces), shape.chunks, shape.finale) for shape in number]),
+            program.layout.structure,
             tuple([operator.phase for operator in program.operators]),
             tuple([operation.axis for operation in program.collectives]),
             tuple([transfer.port for transfer in program.transfers]),
@@ -248,7 +245,7 @@ def _code(program: TrainingProgram, memo: Memo) -> PipelineCode | None:
     head, time_of, pieces = interner.rows(items, len(program.operators))
     if not interner.may_be_remembered(head, pieces):
         return None
-    stages, members = len(program.stages), [len(collective.stages) for collective in shared]
+    stages, members = program.plan.pp, [len(collective.stages) for collective in shared]
     sizes = [head.size, table.units.size, table.messages.size, len(members), stages * pieces.size]
     unit_at, message_at, members_at, piece_at, stages_at = np.cumsum(sizes).tolist()
     fixed = np.zeros(stages_at + stages * f.PROGRAM_FIELDS, np.int64)
@@ -321,12 +318,11 @@ class PieceInterner:
     def __init__(self, program: TrainingProgram) -> None:
         self._table = program.table
         self._whole: dict[tuple[tuple[int, int], ...], int] = {}
-        shapes = {stage.pieces: 0 for stage in program.stages}
-        shapes.update({shape: number for number, shape in enumerate(shapes)})
+        shapes = [shape.pieces for shape in program.layout.shapes]
         self._numbers = np.array([self._shape(shape) for shape in shapes], np.int64)
         self._asks = np.array([[p.asks_loss for p in shape.pieces[:-1]] for shape in shapes])
         self._finales = np.array([len(shape.finale) for shape in shapes], np.int64)
-        self._shape_of = np.array([shapes[stage.pieces] for stage in program.stages], np.int64)
+        self._shape_of = np.array(program.layout.of_stage, np.int64)
 
     def _shape(self, shape: StagePieces) -> list[int]:
         """Numbers of a stage's pieces; the last one is the end of its iteration."""

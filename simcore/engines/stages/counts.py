@@ -43,16 +43,11 @@ class NodeCounts:
 
 def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
     """Counts of *program* with *batches* micro-batches."""
-    shapes = list(dict.fromkeys([stage.pieces for stage in program.stages]))
-    runs = np.zeros((len(shapes), 2, len(program.table.pieces)), np.int64)  # forward, backward
-    for shape, run in zip(shapes, runs, strict=True):
-        for at, (piece, (once, per_batch)) in enumerate(zip(shape.pieces, shape.runs, strict=True)):
-            run[int(at > shape.chunks), program.table.number[piece]] += once + batches * per_batch
-    of_piece, sends = program.table.counts()
-    number = {shape: at for at, shape in enumerate(shapes)}
-    stages = [number[stage.pieces] for stage in program.stages]
-    items = (runs.sum(axis=1) @ of_piece)[stages]
-    messages = (runs @ sends)[stages].T
+    layout, each = program.layout, (1, batches)
+    stages = list(layout.of_stage)
+    of_shapes, sends = layout.counts
+    items = np.tensordot(each, of_shapes, 1)[stages]
+    messages = np.tensordot(each, sends, 1)[stages].T
     operators, sizes = len(program.operators), program.message_bytes
     moving = operators + len(program.collectives)
     computed, joint = items[:, :operators].sum(axis=0), items[:, operators:moving]

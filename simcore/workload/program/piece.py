@@ -5,7 +5,7 @@ nodes, -1 the node just before it. So a layer is written once, whatever comes be
 only says which sections follow each other and how often.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -40,6 +40,7 @@ class Section:
             there is none.
         in_layer: The nodes serve a layer.
         nodes: K.
+        origin: Name by which the writer of units writes it; None: it belongs to one plan.
     """
 
     kind: tuple[int, ...]
@@ -52,6 +53,19 @@ class Section:
     stored: int
     in_layer: bool
     nodes: int
+    origin: Hashable = None
+
+    def is_like(self, other: "Section") -> bool:
+        """True if *other* differs in what its operators and collectives amount to alone."""
+        return self is other or (
+            self.kind == other.kind
+            and self.dep == other.dep
+            and self.dep_count == other.dep_count
+            and self.exits == other.exits
+            and self.sums == other.sums
+            and (self.last_compute, self.stored, self.in_layer)
+            == (other.last_compute, other.stored, other.in_layer)
+        )
 
     def placed(self, entry: tuple[int, ...], gate: tuple[int, ...] = ()) -> "Section":
         """The section where it waits for *entry*, and its weights for *gate*."""
@@ -73,6 +87,7 @@ class Section:
             stored=self.stored,
             in_layer=self.in_layer,
             nodes=self.nodes,
+            origin=self.origin,
         )
 
     def _placed(

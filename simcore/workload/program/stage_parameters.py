@@ -31,7 +31,11 @@ class LayerParameters:
 
     def total(self, kinds: Sequence[LayerKind]) -> BlockParameters:
         """Parameters of layers of these *kinds* together."""
-        return _added(self.of_kind[kind].times(n) for kind, n in Counter(kinds).items())
+        return self.of_counts(Counter(kinds).items())
+
+    def of_counts(self, counts: Iterable[tuple[LayerKind, int]]) -> BlockParameters:
+        """Parameters of so many layers of each kind together."""
+        return _added(self.of_kind[kind].times(n) for kind, n in counts)
 
     def buckets(self, kind: LayerKind) -> tuple[Bucket, ...]:
         """The gradient buckets of a layer."""

@@ -9,6 +9,7 @@ Shoeybi et al., arXiv:1909.08053 (tied token table).
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import Self
 
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload.graph import Axis, CollectiveOp, PassPhase
@@ -16,50 +17,112 @@ from simcore.workload.program import ends
 from simcore.workload.program.gradients import Bucket, gradient_reductions, sharing
 from simcore.workload.program.kernel_costs import elementwise
 from simcore.workload.program.offloaded_step import OffloadedStep
-from simcore.workload.program.piece import CHAIN, Piece, SectionBuilder, SectionRun, join, piece_of
+from simcore.workload.program.piece import CHAIN, Piece, Section, SectionBuilder
 from simcore.workload.program.servers import Server
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
-from simcore.workload.program.units.pieces import Chunk
+from simcore.workload.program.units.pieces import Chunk, StageUnits
 from simcore.workload.program.work import Means
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TailPlace:
+    """Nodes that the tail of stages of a shape waits for, relative to where the sums begin.
+
+    Attributes:
+        chunks: Of the stage's layers.
+        completed: Of each chunk, those that complete head, layers and token table.
+        scattered: Sums of gradients in the last backward unit of each chunk (ZeRO 2 and up).
+    """
+
+    chunks: tuple[Chunk, ...]
+    completed: tuple[Sequence[int], ...]
+    scattered: Sequence[int]
+
+    @classmethod
+    def of(cls, chunks: Sequence[Chunk], units: StageUnits, ends: Sequence[Sequence[int]]) -> Self:
+        """The place after *units*.
+
+        Args:
+            chunks: Of the stage's layers.
+            units: Of the stage; the backward unit of chunk 0 is its last one.
+            ends: For each chunk, the pieces from its last unit on.
+        """
+        backward = [units.pieces[later[0]] for later in ends]
+        starts = [-sum([units.pieces[which].nodes for which in later]) for later in ends]
+        late = sum([piece.nodes for piece in units.late])
+        completed = [
+            _completed(*one, start - late, units)
+            for *one, start in zip(chunks, backward, starts, strict=True)
+        ]
+        scattered = [
+            position
+            for piece, start in zip(backward, starts, strict=True)
+            for position in _scattered(piece, start)
+        ]
+        return cls(chunks=tuple(chunks), completed=tuple(completed), scattered=scattered)
+
+
+def _completed(chunk: Chunk, backward: Piece, start: int, units: StageUnits) -> list[int]:
+    """The nodes that complete head, layers and token table of a chunk.
+
+    Where the schedule cuts backward passes, weight gradients complete the sums of the layers: the
+    end of the last backward unit, or the last of those in the tail.
+    """
+    positions = _last_computes(backward, start)
+    if units.weights is None:
+        missing = len(chunk.layers) + chunk.has_head + chunk.has_table - len(positions)
+        return positions[:1] * missing + positions  # the head's are there before the layers'
+    end = 0 if units.late else start + backward.nodes
+    own = _last_computes(units.weights, end - units.weights.nodes)
+    return positions[:1] + own if chunk.has_head else own
+
+
+def _last_computes(backward: Piece, start: int) -> list[int]:
+    """Positions of the last compute node of each section, where the piece begins at *start*."""
+    positions: list[int] = []
+    for section, layers in backward.runs:
+        end = start + section.nodes * len(layers)
+        if section.last_compute != CHAIN:
+            positions += range(start + section.last_compute, end, section.nodes)
+        start = end
+    return positions
+
+
+def _scattered(backward: Piece, start: int) -> Iterator[int]:
+    """Positions of the sums of gradients."""
+    for section, layers in backward.runs:
+        end = start + section.nodes * len(layers)
+        if section.sums:
+            begins = range(start, end, section.nodes)
+            yield from [begin + at for begin in begins for at in section.sums]
+        start = end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tail:
-    """Writes the tail of one stage.
+    """Writes the tail of one stage, from the sums on.
 
     Attributes:
         parameters: Of the stage.
         layers: Of each kind of layer.
-        chunks: Of the stage's layers.
-        backward: The backward unit of each chunk; that of chunk 0 is the last unit of the stage.
-        starts: For each chunk, where its last backward unit starts, relative to the tail.
-        weights: The weight gradients that complete the sums of the layers, where the schedule cuts
-            backward passes: the end of the last backward unit, or the last of *late*.
-        late: Weight gradients that are computed first of all in the tail.
+        place: Nodes that it waits for.
     """
 
     means: Means
     parameters: StageParameters
     layers: LayerParameters
-    chunks: Sequence[Chunk]
-    backward: Sequence[Piece]
-    starts: Sequence[int]
-    weights: Piece | None = None
-    late: Sequence[Piece] = ()
+    place: TailPlace
 
-    def piece(self) -> Piece:
-        rest = self._sums_and_step()
-        return join([*self.late, rest]) if self.late else rest
-
-    def _sums_and_step(self) -> Piece:
+    def section(self) -> Section:
+        """The sums and the step."""
         plan, gradient_bytes = self.means.plan, self.means.share.gradient_bytes
         builder = SectionBuilder()
-        completed = [self._completed(number) for number in range(len(self.chunks))]
+        completed = self.place.completed
         last = max(completed[0])
         if plan.scatters_passes or plan.stores_passes:
-            buckets = self._scattered()
+            buckets = self.place.scattered
         else:
-            buckets = self._reduce_buckets(builder, completed)
+            buckets = self._reduce_buckets(builder)
         summed = (last, *buckets)
         if plan.splits_sequence:
             whole = self.parameters.whole * gradient_bytes
@@ -74,18 +137,16 @@ class Tail:
             summed += (builder.add(NodeKind.COLLECTIVE, operation, (last,)),)
         builder.frontier = summed
         OptimizerStep(means=self.means, parameters=self.parameters).write(builder)
-        return piece_of([SectionRun(builder.section())])
+        return builder.section()
 
-    def _reduce_buckets(
-        self, builder: SectionBuilder, completed: Sequence[Sequence[int]]
-    ) -> list[int]:
+    def _reduce_buckets(self, builder: SectionBuilder) -> list[int]:
         """The sum of each bucket, ready with its last gradient or with the last of all."""
         plan, element_bytes = self.means.plan, self.means.share.gradient_bytes
         known: dict[Bucket, list[int]] = {}
         positions = []
-        last = max(completed[0])
+        last = max(self.place.completed[0])
         before, items = None, list[int]()
-        for bucket, ready in self._filled_buckets(completed):
+        for bucket, ready in self._filled_buckets():
             if bucket is not before:  # those of most layers are one
                 if bucket not in known:
                     steps = gradient_reductions(bucket, plan, element_bytes)
@@ -97,11 +158,11 @@ class Tail:
             positions += [after] if items else []
         return positions
 
-    def _filled_buckets(self, completed: Sequence[Sequence[int]]) -> Iterator[tuple[Bucket, int]]:
+    def _filled_buckets(self) -> Iterator[tuple[Bucket, int]]:
         """Buckets of at least the size that the plan asks for, and the node that completes each."""
         wanted_bytes = self.means.plan.bucket_bytes or 0
-        for number in range(len(self.chunks))[::-1]:
-            chunk, ready = self.chunks[number], completed[number]
+        place = self.place
+        for chunk, ready in zip(place.chunks[::-1], place.completed[::-1], strict=True):
             if wanted_bytes == 0:  # each is enough by itself
                 for buckets, position in zip(self._buckets(chunk), ready, strict=True):
                     yield from [(bucket, position) for bucket in buckets]
@@ -117,18 +178,6 @@ class Tail:
                         yield filled, position
             yield from ((bucket, ready[-1]) for bucket in waiting.values())
 
-    def _completed(self, number: int) -> list[int]:
-        """The nodes that complete head, layers and token table of a chunk, from the sums on."""
-        start = self.starts[number] - sum([piece.nodes for piece in self.late])
-        positions = _last_computes(self.backward[number], start)
-        if self.weights is None:
-            chunk = self.chunks[number]
-            missing = len(chunk.layers) + chunk.has_head + chunk.has_table - len(positions)
-            return positions[:1] * missing + positions  # the head's are there before the layers'
-        end = 0 if self.late else start + self.backward[number].nodes
-        own = _last_computes(self.weights, end - self.weights.nodes)
-        return positions[:1] + own if self.chunks[number].has_head else own
-
     def _buckets(self, chunk: Chunk) -> Iterator[tuple[Bucket, ...]]:
         """Gradient buckets in the order of the backward pass, those that are ready together."""
         if chunk.has_head:
@@ -139,18 +188,6 @@ class Tail:
         if chunk.has_table:
             yield (self.parameters.table_bucket,)
 
-    def _scattered(self) -> list[int]:
-        """The sums of gradients in the last backward unit of each chunk (ZeRO 2 and up)."""
-        positions: list[int] = []
-        for piece, start in zip(self.backward, self.starts, strict=True):
-            for section, layers in piece.runs:
-                end = start + section.nodes * len(layers)
-                if section.sums:
-                    begins = range(start, end, section.nodes)
-                    positions += [begin + at for begin in begins for at in section.sums]
-                start = end
-        return positions
-
     def _all_reduce(self, name: str, axis: Axis, size_bytes: int) -> int:
         operation = CollectiveOp(
             name=name,
@@ -160,17 +197,6 @@ class Tail:
             phase=PassPhase.GRADIENTS,
         )
         return self.means.catalog.collective(operation)
-
-
-def _last_computes(backward: Piece, start: int) -> list[int]:
-    """Positions of the last compute node of each section, where the piece begins at *start*."""
-    positions: list[int] = []
-    for section, layers in backward.runs:
-        end = start + section.nodes * len(layers)
-        if section.last_compute != CHAIN:
-            positions += range(start + section.last_compute, end, section.nodes)
-        start = end
-    return positions
 
 
 NUMBER_BYTES = 4

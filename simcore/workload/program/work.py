@@ -28,8 +28,11 @@ from simcore.workload.program.gradients import (
 from simcore.workload.program.kernel_costs import gradient_sum
 from simcore.workload.program.piece import GATE, Section, SectionBuilder
 
+Item = Operator | CollectiveOp | TransferOp
+"""Work of a node."""
+
 _Lazy = WeightGathering | BucketTransfer
-_Entry = Operator | CollectiveOp | TransferOp | _Lazy
+_Entry = Item | _Lazy
 
 
 class Catalog:
@@ -42,9 +45,7 @@ class Catalog:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def under(
-        self, plan: ParallelPlan, numbers: Sequence[int]
-    ) -> list[Operator | CollectiveOp | TransferOp]:
+    def under(self, plan: ParallelPlan, numbers: Sequence[int]) -> list[Item]:
         """Entries with these *numbers* under *plan*."""
         entries = [self._entries[number] for number in numbers]
         return [e.under(plan) if isinstance(e, _Lazy) else e for e in entries]

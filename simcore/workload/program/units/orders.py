@@ -1,5 +1,6 @@
 """Orders of units, worked out once for all plans with the same pipeline."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from simcore.memo import Memo
@@ -33,9 +34,15 @@ class UnitOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StageOrders:
-    """The orders of all stages."""
+    """The orders of all stages.
+
+    Attributes:
+        stages: In order.
+        ends: All but the units, of each.
+    """
 
     stages: tuple[UnitOrder, ...]
+    ends: tuple[Hashable, ...]
 
     @property
     def size_bytes(self) -> int:
@@ -43,10 +50,10 @@ class StageOrders:
         return sum(order.units.size_bytes for order in self.stages)
 
 
-def unit_orders(plan: ParallelPlan, batches: int, memo: Memo) -> tuple[UnitOrder, ...]:
+def unit_orders(plan: ParallelPlan, batches: int, memo: Memo) -> StageOrders:
     """The order on each stage of *plan* with *batches* micro-batches."""
     key = pipeline_key(plan, batches)
-    return memo.of("orders of units", key, lambda: _orders(key)).stages
+    return memo.of("orders of units", key, lambda: _orders(key))
 
 
 def pipeline_key(plan: ParallelPlan, batches: int) -> PipelineKey:
@@ -55,7 +62,9 @@ def pipeline_key(plan: ParallelPlan, batches: int) -> PipelineKey:
 
 
 def _orders(key: PipelineKey) -> StageOrders:
-    return StageOrders(stages=tuple([_order(key, stage) for stage in range(key[1])]))
+    stages = tuple([_order(key, stage) for stage in range(key[1])])
+    ends = [(order.ends, order.late, order.all_late, order.cut) for order in stages]
+    return StageOrders(stages=stages, ends=tuple(ends))
 
 
 def _order(key: PipelineKey, stage: int) -> UnitOrder:
