@@ -36,6 +36,9 @@ KINDS = (
 AXES = tuple(Axis)
 """Axes by number."""
 
+_KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
+_AXIS_NUMBERS = {axis: number for number, axis in enumerate(AXES)}
+
 ONE_BY_ONE = "this kind of workload, update or offload is simulated one design at a time"
 
 
@@ -62,7 +65,7 @@ class PlanRow:
     groups: Sequence[GroupLayout] = ()
     error: InfeasibleError | None = None
     apart: str = ""
-    needed: Footprint = field(default_factory=lambda: Footprint(stages=()))
+    needed: Footprint = field(default_factory=Footprint)
     runtime: RuntimeMemory = field(default_factory=RuntimeMemory)
     demand: Demand | None = None
     model_flop: float = 0.0
@@ -117,24 +120,16 @@ class PlanRow:
 
 def _distinct(code: PlanCode, plan: ParallelPlan) -> tuple[NDArray[np.void], Ints, Ints]:
     """Collectives that differ, the number of each among them, and their runs by stage."""
+    operations = code.program.collectives
+    shared = {axis: int(is_shared(plan, axis)) for axis in {one.axis for one in operations}}
     number: dict[tuple[int, int, int, int], int] = {}
-    unique = [
-        number.setdefault(
-            (
-                KINDS.index(one.kind),
-                AXES.index(one.axis),
-                one.size_bytes,
-                int(is_shared(plan, one.axis)),
-            ),
-            len(number),
-        )
-        for one in code.program.collectives
+    rows = [
+        (_KIND_NUMBERS[one.kind], _AXIS_NUMBERS[one.axis], one.size_bytes, shared[one.axis])
+        for one in operations
     ]
-    counts = code.counts.collectives
-    runs = np.zeros((counts.shape[0], len(number)), np.int64)
-    for item, at in enumerate(unique):
-        runs[:, at] += counts[:, item]
-    return np.array(list(number), tables.COLLECTIVE), np.array(unique, np.int64), runs
+    unique = np.array([number.setdefault(row, len(number)) for row in rows], np.int64)
+    is_one = unique[:, None] == np.arange(len(number))
+    return np.array(list(number), tables.COLLECTIVE), unique, code.counts.collectives @ is_one
 
 
 def plan_tables(rows: Sequence[PlanRow]) -> tables.PlanTables:

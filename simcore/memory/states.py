@@ -79,6 +79,8 @@ def outside(
 ) -> tuple[TierBytes, ...]:
     """Weights, gradients and optimizer state of one NPU that lie in tiers of memory."""
     places = plan.offload.places
+    if not places:
+        return ()
     copies = plan.gradient_replicas if plan.offload.merges else 1
     shard = _shard(plan, counts)
     held = {

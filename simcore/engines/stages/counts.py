@@ -43,11 +43,10 @@ class NodeCounts:
 
 def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
     """Counts of *program* with *batches* micro-batches."""
-    layout, each = program.layout, (1, batches)
-    stages = list(layout.of_stage)
-    of_shapes, sends = layout.counts
-    items = np.tensordot(each, of_shapes, 1)[stages]
-    messages = np.tensordot(each, sends, 1)[stages].T
+    stages = list(program.layout.of_stage)
+    (once, per_batch), (sends, sends_per_batch) = program.layout.counts
+    items = (once + batches * per_batch)[stages]
+    messages = (sends + batches * sends_per_batch)[stages].T
     operators, sizes = len(program.operators), program.message_bytes
     moving = operators + len(program.collectives)
     computed, joint = items[:, :operators].sum(axis=0), items[:, operators:moving]

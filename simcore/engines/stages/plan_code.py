@@ -1,6 +1,5 @@
 """Programs, codes and counts of a workload under a plan, whatever the machine."""
 
-from collections import deque
 from collections.abc import Iterator
 from math import lcm
 from weakref import proxy
@@ -9,7 +8,7 @@ from simcore.compute import COMPUTE_MODELS, ComputeModel
 from simcore.engines.events.input import Ints
 from simcore.engines.stages.code import KeyedProgram, PipelineCode, pipeline_code
 from simcore.engines.stages.counts import NodeCounts, counts_of_program
-from simcore.engines.stages.times import operator_times_ns
+from simcore.engines.stages.times import OperatorTimes
 from simcore.kernels.stages.pipeline_period import KEPT
 from simcore.machine import Npu
 from simcore.memo import Memo
@@ -20,9 +19,6 @@ from simcore.workload.schedules import SCHEDULES
 
 _SHORT_RUNS = 2
 """Short runs that are tried before every micro-batch is executed."""
-
-_NPUS = 4
-"""Accelerators whose operator times one plan keeps."""
 
 
 class PlanCode:
@@ -42,7 +38,6 @@ class PlanCode:
         self._writer = ProgramWriter(workload, plan, memo)
         self._shortest = KeyedProgram.of(self._writer.program(self.runs[0]))
         self.counts: NodeCounts = counts_of_program(self.program, self.batches)
-        self._operator_ns: deque[tuple[Npu, type[ComputeModel], Ints]] = deque(maxlen=_NPUS)
 
     @property
     def program(self) -> TrainingProgram:
@@ -63,13 +58,8 @@ class PlanCode:
 
     def operator_ns(self, npu: Npu, compute: ComputeModel) -> Ints:
         """(O,) int64: time of each operator."""
-        for known_npu, known_compute, known in self._operator_ns:
-            if known_compute is type(compute) and (known_npu is npu or known_npu == npu):
-                return known
-        precision = self._workload.precision
-        times = operator_times_ns(self.program.operators, npu, precision, compute)
-        self._operator_ns.append((npu, type(compute), times))
-        return times
+        known = self._memo.of("operator times", None, OperatorTimes)
+        return known.of(self.program.operators, npu, self._workload.precision, compute)
 
     def operator_ns_of(self, npu: Npu, compute: str) -> Ints:
         """``operator_ns`` by the name of the compute model."""

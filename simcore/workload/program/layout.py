@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from simcore.terms import LayerKind
 from simcore.workload.base import Workload
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.piece import Piece, Section
+from simcore.workload.program.piece import Origin, Piece, Section
 from simcore.workload.program.piece_table import PieceTable
-from simcore.workload.program.tail import TailPlace
-from simcore.workload.program.units.pieces import Origin, UnitWriter
+from simcore.workload.program.tail import WrittenTail
+from simcore.workload.program.units.pieces import Chunk, UnitWriter
 
 Ints = NDArray[np.int64]
 
@@ -55,21 +55,25 @@ class StageShape:
     Attributes:
         stage: One of them.
         layers: Their kinds of layers, and how many of each.
+        chunks: Of their layers.
         pieces: What they are made of.
-        place: Of the tail; None: without backward passes there is none.
-        tail: Its own section, likewise.
+        tail: The end of the last piece; None: without backward passes there is none.
+        items: Numbers of what its nodes do in the first plan.
     """
 
     stage: int
     layers: tuple[tuple[LayerKind, int], ...]
+    chunks: tuple[Chunk, ...]
     pieces: StagePieces
-    place: TailPlace | None = None
-    tail: Section | None = None
+    tail: WrittenTail | None
+    items: tuple[int, ...]
 
     @property
-    def sections(self) -> list[Section]:
-        """All sections of its pieces."""
-        return [section for piece in self.pieces.pieces for section, _ in piece.runs]
+    def unit_sections(self) -> list[Section]:
+        """All sections of its pieces but the tail's own."""
+        *units, last = self.pieces.pieces
+        late = last.runs if self.tail is None else last.runs[:-1]
+        return [section for piece in units for section, _ in piece.runs] + [s for s, _ in late]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -104,8 +108,8 @@ class ProgramLayout:
     ) -> Self:
         """The layout of *shapes*, whose units *writer* has written for *plan*."""
         pieces = dict.fromkeys([piece for shape in shapes for piece in shape.pieces.in_order])
-        others = [one for shape in shapes for one in shape.sections if one is not shape.tail]
-        origins = dict.fromkeys([one.origin for one in others if one.nodes])
+        sections = [section for shape in shapes for section in shape.unit_sections]
+        origins = dict.fromkeys([section.origin for section in sections if section.nodes])
         plain = {origin: writer.plain(origin) for origin in origins if origin is not None}
         return cls(
             shapes=tuple(shapes),
@@ -155,8 +159,9 @@ class ProgramLayout:
     @cached_property
     def _items(self) -> list[int]:
         """Items of the plain sections and of the tails, one after the other."""
-        tails = [shape.tail for shape in self.shapes if shape.tail is not None]
-        return [item for section in (*self.plain.values(), *tails) for item in section.item]
+        of_units = [section.item for section in self.plain.values()]
+        parts = [*of_units, *[shape.items for shape in self.shapes]]
+        return [item for part in parts for item in part]
 
     def items_for(self, items: Sequence[int]) -> list[int] | None:
         """Numbers of what another plan's nodes do, in place of those *used* by the table.

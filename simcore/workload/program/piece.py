@@ -5,12 +5,12 @@ nodes, -1 the node just before it. So a layer is written once, whatever comes be
 only says which sections follow each other and how often.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from simcore.kernels.stages.stage_layout import BEFORE, FORWARD
-from simcore.terms import NodeKind
+from simcore.terms import LayerKind, NodeKind
 
 CHAIN = BEFORE
 """Dependency on the last compute node of the unit before, wherever that is."""
@@ -21,6 +21,10 @@ TURN = LOSS - 1
 ENTRY, GATE = LOSS - 2, LOSS - 3
 """Dependencies of a section that is written before it is known what comes before it: on that, and
 on what the gathering of its weights waits for."""
+
+
+Origin = tuple[str, tuple[LayerKind, ...], bool]
+"""Name of what writes a section, the kind of layer if it is one, and True if weights are there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,7 +57,7 @@ class Section:
     stored: int
     in_layer: bool
     nodes: int
-    origin: Hashable = None
+    origin: Origin | None = None
 
     def is_like(self, other: "Section") -> bool:
         """True if *other* differs in what its operators and collectives amount to alone."""

@@ -1,8 +1,8 @@
 """Parameters that one NPU of a stage holds."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Self
 
 from simcore.terms import LayerKind
@@ -28,10 +28,6 @@ class LayerParameters:
                 for kind in dict.fromkeys(model.layer_kinds)
             }
         )
-
-    def total(self, kinds: Sequence[LayerKind]) -> BlockParameters:
-        """Parameters of layers of these *kinds* together."""
-        return self.of_counts(Counter(kinds).items())
 
     def of_counts(self, counts: Iterable[tuple[LayerKind, int]]) -> BlockParameters:
         """Parameters of so many layers of each kind together."""
@@ -124,7 +120,4 @@ class StageParameters:
 
 
 def _added(parameters: Iterable[BlockParameters]) -> BlockParameters:
-    total = BlockParameters()
-    for part in parameters:
-        total = total.plus(part)
-    return total
+    return reduce(BlockParameters.plus, parameters, BlockParameters())

@@ -1,16 +1,17 @@
 """Writes what the stages of one plan do."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 
+from simcore.memo import Memo
 from simcore.terms import LayerKind
 from simcore.workload.base import Net
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.layout import ProgramLayout, StagePieces, StageShape
-from simcore.workload.program.piece import Section, SectionRun, join, nothing, piece_of
+from simcore.workload.program.piece import SectionRun, join, nothing, piece_of
 from simcore.workload.program.stage_parameters import StageParameters
-from simcore.workload.program.tail import Tail, TailPlace
+from simcore.workload.program.tail import Tail, TailPlace, WrittenTail
 from simcore.workload.program.units.orders import UnitOrder
 from simcore.workload.program.units.pieces import (
     Chunk,
@@ -21,7 +22,7 @@ from simcore.workload.program.units.pieces import (
     separate_units,
     whole_units,
 )
-from simcore.workload.program.work import Means
+from simcore.workload.program.work import Catalog, Means
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.spans import stage_spans
 
@@ -32,12 +33,16 @@ class StageWriter:
 
     Attributes:
         writer: Of the units.
+        tail_key: Of the tails.
+        memo: What is known of other plans.
     """
 
     model: Net
     plan: ParallelPlan
     means: Means
     writer: UnitWriter
+    tail_key: Hashable
+    memo: Memo
 
     def layout(self, spans: tuple[range, ...], orders: Sequence[UnitOrder]) -> ProgramLayout:
         """The layout of all stages.
@@ -62,16 +67,15 @@ class StageWriter:
 
     def items_in(self, layout: ProgramLayout) -> list[int] | None:
         """Numbers of what the nodes of *layout* do in this plan; None: its nodes are others."""
-        plain = self.writer.like(layout.plain)
-        if plain is None:
+        items = self.writer.like(layout.plain)
+        if items is None:
             return None
-        items = list(plain)
         for shape in layout.shapes:
-            if shape.place is not None and shape.tail is not None:
-                tail = self._tail(shape.stage, shape.layers, shape.place)
-                if not tail.is_like(shape.tail):
+            if shape.tail is not None:
+                own = self._tail(shape.stage, shape.layers, shape.chunks)
+                if not own.is_like(shape.tail):
                     return None
-                items += tail.item
+                items += self.means.catalog.numbers(own.entries)
         return layout.items_for(items)
 
     def _chunks(self, stage: int, spans: Sequence[range]) -> tuple[Chunk, ...]:
@@ -93,18 +97,21 @@ class StageWriter:
     def _shape(self, stage: int, chunks: tuple[Chunk, ...], order: UnitOrder) -> StageShape:
         units = self._units(chunks, order)
         layers = tuple(Counter(kind for chunk in chunks for kind in chunk.layers).items())
-        place, tail, end = None, None, nothing()
+        tail, items, end = None, list[int](), nothing()
         if SCHEDULES[self.plan.schedule].trains:
-            place = TailPlace.of(chunks, units, order.ends)
-            tail = self._tail(stage, layers, place)
-            end = join([*units.late, piece_of([SectionRun(tail)])])
+            tail = self._tail(stage, layers, chunks)
+            items = self.means.catalog.numbers(tail.entries)
+            placed = TailPlace.of(chunks, units, order.ends).put(tail.section, items)
+            end = join([*units.late, piece_of([SectionRun(placed)])])
         pieces = StagePieces(
             pieces=(*units.pieces, end),
             chunks=len(chunks),
             runs=(*units.runs, (1, 0)),
             finale=max(order.ends, key=len),
         )
-        return StageShape(stage=stage, layers=layers, pieces=pieces, place=place, tail=tail)
+        return StageShape(
+            stage=stage, layers=layers, chunks=chunks, pieces=pieces, tail=tail, items=tuple(items)
+        )
 
     def _units(self, chunks: Sequence[Chunk], order: UnitOrder) -> StageUnits:
         schedule = SCHEDULES[self.plan.schedule]
@@ -117,16 +124,19 @@ class StageWriter:
         return whole_units(self.writer, chunks)
 
     def _tail(
-        self, stage: int, layers: tuple[tuple[LayerKind, int], ...], place: TailPlace
-    ) -> Section:
+        self,
+        stage: int,
+        layers: tuple[tuple[LayerKind, int], ...],
+        chunks: tuple[Chunk, ...],
+    ) -> WrittenTail:
+        own = self.writer.parameters
         parameters = StageParameters.of(
             self.model,
             self.plan,
             self.means.share,
             stage=stage,
-            layers=self.writer.parameters.of_counts(layers),
+            layers=own.of_counts(layers),
         )
-        tail = Tail(
-            means=self.means, parameters=parameters, layers=self.writer.parameters, place=place
-        )
-        return tail.section()
+        means = replace(self.means, catalog=Catalog())
+        tail = Tail(means=means, parameters=parameters, layers=own, chunks=chunks)
+        return self.memo.of("tails", (chunks, parameters, self.tail_key), tail.write)

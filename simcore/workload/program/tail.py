@@ -6,22 +6,29 @@ Models", SC 2020, section 5 (stages 1 to 3); S. Li et al., "PyTorch Distributed"
 Shoeybi et al., arXiv:1909.08053 (tied token table).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from math import ceil
 from typing import Self
 
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload.graph import Axis, CollectiveOp, PassPhase
+from simcore.workload.npu_share import NpuShare
+from simcore.workload.plan import ParallelPlan
 from simcore.workload.program import ends
 from simcore.workload.program.gradients import Bucket, gradient_reductions, sharing
 from simcore.workload.program.kernel_costs import elementwise
 from simcore.workload.program.offloaded_step import OffloadedStep
-from simcore.workload.program.piece import CHAIN, Piece, Section, SectionBuilder
+from simcore.workload.program.piece import CHAIN, GATE, Piece, Section, SectionBuilder
 from simcore.workload.program.servers import Server
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.program.units.pieces import Chunk, StageUnits
-from simcore.workload.program.work import Means
+from simcore.workload.program.work import Entry, Means
+
+_LAST, _SCATTERED, _COMPLETED = GATE - 1, GATE - 2, GATE - 3
+"""Dependencies of a tail before it is known what comes before it: see ``TailPlace``; that on the
+first node that completes something is ``_COMPLETED``, on the next one ``_COMPLETED`` - 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,13 +37,15 @@ class TailPlace:
 
     Attributes:
         chunks: Of the stage's layers.
-        completed: Of each chunk, those that complete head, layers and token table.
+        completed: Those that complete head, layers and token table, chunk after chunk.
+        last: The last of those of chunk 0.
         scattered: Sums of gradients in the last backward unit of each chunk (ZeRO 2 and up).
     """
 
     chunks: tuple[Chunk, ...]
-    completed: tuple[Sequence[int], ...]
-    scattered: Sequence[int]
+    completed: tuple[int, ...]
+    last: int
+    scattered: tuple[int, ...]
 
     @classmethod
     def of(cls, chunks: Sequence[Chunk], units: StageUnits, ends: Sequence[Sequence[int]]) -> Self:
@@ -51,15 +60,38 @@ class TailPlace:
         starts = [-sum([units.pieces[which].nodes for which in later]) for later in ends]
         late = sum([piece.nodes for piece in units.late])
         completed = [
-            _completed(*one, start - late, units)
-            for *one, start in zip(chunks, backward, starts, strict=True)
+            _completed(chunk, piece, start - late, units)
+            for chunk, piece, start in zip(chunks, backward, starts, strict=True)
         ]
         scattered = [
             position
             for piece, start in zip(backward, starts, strict=True)
             for position in _scattered(piece, start)
         ]
-        return cls(chunks=tuple(chunks), completed=tuple(completed), scattered=scattered)
+        return cls(
+            chunks=tuple(chunks),
+            completed=tuple([node for nodes in completed for node in nodes]),
+            last=max(completed[0]),
+            scattered=tuple(scattered),
+        )
+
+    def put(self, tail: Section, items: Sequence[int]) -> Section:
+        """The section *tail* here, with these *items* in place of its own."""
+        means = {_LAST: (self.last,), _SCATTERED: self.scattered}
+        means |= {_COMPLETED - at: (node,) for at, node in enumerate(self.completed)}
+        dep_count, dep, at = list[int](), list[int](), 0
+        for count in tail.dep_count:
+            own = [node for mark in tail.dep[at : at + count] for node in means.get(mark, (mark,))]
+            dep += own
+            dep_count.append(len(own))
+            at += count
+        return replace(
+            tail,
+            item=tuple([items[item] for item in tail.item]),
+            dep_count=tuple(dep_count),
+            dep=tuple(dep),
+            exits=tuple([node for mark in tail.exits for node in means.get(mark, (mark,))]),
+        )
 
 
 def _completed(chunk: Chunk, backward: Piece, start: int, units: StageUnits) -> list[int]:
@@ -99,31 +131,57 @@ def _scattered(backward: Piece, start: int) -> Iterator[int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WrittenTail:
+    """The end of an iteration from the sums on, wherever that is.
+
+    Attributes:
+        section: It, before it is placed; its items are positions in *entries*.
+        entries: Work of its nodes.
+    """
+
+    section: Section
+    entries: tuple[Entry, ...]
+
+    def is_like(self, other: "WrittenTail") -> bool:
+        """True if *other* differs in what its entries amount to alone."""
+        one, two = self.section, other.section
+        return self is other or (one.is_like(two) and one.item == two.item)
+
+    @property
+    def size_bytes(self) -> int:
+        """Estimate of the memory that it takes."""
+        return 64 * len(self.section.dep) + 512 * len(self.entries)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tail:
     """Writes the tail of one stage, from the sums on.
 
     Attributes:
+        means: With a catalog of its own.
         parameters: Of the stage.
         layers: Of each kind of layer.
-        place: Nodes that it waits for.
+        chunks: Of the stage's layers.
     """
 
     means: Means
     parameters: StageParameters
     layers: LayerParameters
-    place: TailPlace
+    chunks: Sequence[Chunk]
 
-    def section(self) -> Section:
+    def write(self) -> WrittenTail:
+        section = self._section()
+        return WrittenTail(section=section, entries=self.means.catalog.entries)
+
+    def _section(self) -> Section:
         """The sums and the step."""
         plan, gradient_bytes = self.means.plan, self.means.share.gradient_bytes
         builder = SectionBuilder()
-        completed = self.place.completed
-        last = max(completed[0])
         if plan.scatters_passes or plan.stores_passes:
-            buckets = self.place.scattered
+            buckets = [_SCATTERED]
         else:
             buckets = self._reduce_buckets(builder)
-        summed = (last, *buckets)
+        summed = (_LAST, *buckets)
         if plan.splits_sequence:
             whole = self.parameters.whole * gradient_bytes
             operation = self._all_reduce("gradients of whole weights", Axis.TP, whole)
@@ -131,10 +189,10 @@ class Tail:
         if self.parameters.shared_table:
             table = self.parameters.shared_table * gradient_bytes
             operation = self._all_reduce("tied token table", Axis.EMBEDDING, table)
-            summed += (builder.add(NodeKind.COLLECTIVE, operation, (last, *buckets)),)
+            summed += (builder.add(NodeKind.COLLECTIVE, operation, (_LAST, *buckets)),)
         if plan.average_loss and self.parameters.is_last and plan.gradient_replicas > 1:
             operation = self._all_reduce("loss", Axis.DP, NUMBER_BYTES)
-            summed += (builder.add(NodeKind.COLLECTIVE, operation, (last,)),)
+            summed += (builder.add(NodeKind.COLLECTIVE, operation, (_LAST,)),)
         builder.frontier = summed
         OptimizerStep(means=self.means, parameters=self.parameters).write(builder)
         return builder.section()
@@ -144,7 +202,6 @@ class Tail:
         plan, element_bytes = self.means.plan, self.means.share.gradient_bytes
         known: dict[Bucket, list[int]] = {}
         positions = []
-        last = max(self.place.completed[0])
         before, items = None, list[int]()
         for bucket, ready in self._filled_buckets():
             if bucket is not before:  # those of most layers are one
@@ -152,7 +209,7 @@ class Tail:
                     steps = gradient_reductions(bucket, plan, element_bytes)
                     known[bucket] = [self.means.catalog.collective(step) for step in steps]
                 before, items = bucket, known[bucket]
-            after = ready if plan.overlap_gradients else last
+            after = ready if plan.overlap_gradients else _LAST
             for item in items:
                 after = builder.add(NodeKind.COLLECTIVE, item, (after,))
             positions += [after] if items else []
@@ -161,8 +218,10 @@ class Tail:
     def _filled_buckets(self) -> Iterator[tuple[Bucket, int]]:
         """Buckets of at least the size that the plan asks for, and the node that completes each."""
         wanted_bytes = self.means.plan.bucket_bytes or 0
-        place = self.place
-        for chunk, ready in zip(place.chunks[::-1], place.completed[::-1], strict=True):
+        sizes = [len(chunk.layers) + chunk.has_head + chunk.has_table for chunk in self.chunks]
+        ends = list(accumulate(sizes))
+        for chunk, size, end in zip(self.chunks[::-1], sizes[::-1], ends[::-1], strict=True):
+            ready = range(_COMPLETED - end + size, _COMPLETED - end, -1)
             if wanted_bytes == 0:  # each is enough by itself
                 for buckets, position in zip(self._buckets(chunk), ready, strict=True):
                     yield from [(bucket, position) for bucket in buckets]
@@ -210,6 +269,50 @@ class _Owned:
     axis: Axis
     sharers: int
     parameters: int
+
+
+_OUTSIDE_TAIL = frozenset(
+    {
+        "tp",
+        "cp",
+        "pp",
+        "dp",
+        "ep",
+        "etp",
+        "micro_batch",
+        "cp_kind",
+        "dispatch_group",
+        "interleave",
+        "interleave_group",
+        "chunk_layers",
+        "schedule",
+        "order",
+        "reshard",
+        "prefetch",
+        "overlap_tensor",
+        "recompute",
+        "recompute_layers",
+        "recompute_every",
+        "recompute_parts",
+        "flash_attention",
+        "fused_loss",
+        "fused_gradients",
+    }
+)
+"""Fields of a plan that decide nothing in a tail but what ``tail_key`` tells apart by itself."""
+
+
+def tail_key(layers: LayerParameters, plan: ParallelPlan, share: NpuShare) -> Hashable:
+    """All that decides the tails of a plan, but for the stage's parameters and chunks.
+
+    Args:
+        layers: Of each kind of layer.
+        plan: The plan.
+        share: Number formats are all that tails ask of it.
+    """
+    chosen = [value for name, value in plan.__dict__.items() if name not in _OUTSIDE_TAIL]
+    spread = plan.tp > 1, plan.pp > 1, plan.ep > 1, plan.gradient_replicas, plan.expert_replicas
+    return tuple(layers.of_kind.items()), share.formats, *spread, *chosen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

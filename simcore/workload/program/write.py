@@ -23,6 +23,7 @@ from simcore.workload.program.layout import (
 )
 from simcore.workload.program.piece_table import PieceTable
 from simcore.workload.program.stage_writer import StageWriter
+from simcore.workload.program.tail import tail_key
 from simcore.workload.program.units.orders import (
     PipelineKey,
     StageOrders,
@@ -32,7 +33,6 @@ from simcore.workload.program.units.orders import (
 )
 from simcore.workload.program.units.templates import Templates, assemble
 from simcore.workload.program.units.writers import unit_writer
-from simcore.workload.rules import check_splits
 from simcore.workload.schedules import Units
 from simcore.workload.spans import chunk_spans
 
@@ -137,7 +137,6 @@ class ProgramWriter:
     """
 
     def __init__(self, workload: Workload, plan: ParallelPlan, memo: Memo) -> None:
-        check_splits(workload, plan)
         self._workload, self._plan, self._memo = workload, plan, memo
         writer = unit_writer(workload, plan, memo)
         self._stages = StageWriter(
@@ -145,6 +144,8 @@ class ProgramWriter:
             plan=plan,
             means=replace(writer.passes.means, plan=plan),
             writer=writer,
+            tail_key=tail_key(writer.parameters, plan, writer.passes.means.share),
+            memo=memo,
         )
         self._groups = group_layouts(workload, plan)
         self._message_bytes = workload.message_bytes(plan, self._stages.means.share)

@@ -13,6 +13,7 @@ from simcore.workload.program.piece import (
     CHAIN,
     LOSS,
     TURN,
+    Origin,
     Piece,
     Section,
     SectionRun,
@@ -26,9 +27,6 @@ from simcore.workload.program.stage_parameters import LayerParameters
 
 _Write = Callable[..., Section]
 """Writes a section that has still to be placed, from the kind of layer if it is one."""
-
-Origin = tuple[str, tuple[LayerKind, ...], bool]
-"""Name of what writes a section, the kind of layer if it is one, and True if weights are there."""
 
 _Gates = Callable[[Sequence[Section]], tuple[int, ...] | None]
 
