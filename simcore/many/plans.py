@@ -1,6 +1,6 @@
 """Plans of many designs: what each asks of every machine, as rows of the kernels' tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +15,6 @@ from simcore.errors import InfeasibleError
 from simcore.kernels.many import tables
 from simcore.memo import Memo
 from simcore.memory.footprint import Footprint
-from simcore.memory.runtime import RuntimeMemory
 from simcore.terms import CollectiveKind
 from simcore.workload import ParallelPlan, Workload, total_model_flop
 from simcore.workload.graph import Axis, GroupLayout
@@ -51,7 +50,7 @@ class PlanRow:
         groups: Of NPUs that communicate, but for the ends of the pipeline.
         error: The rule that it breaks; None: there is none. All below then holds.
         apart: Reason for which its designs are simulated one by one; "": they need not.
-        needed, runtime: Memory.
+        needed: Memory.
         demand: What one NPU does at most.
         model_flop: Of the model, without recompute.
         code: Programs of its runs.
@@ -66,7 +65,6 @@ class PlanRow:
     error: InfeasibleError | None = None
     apart: str = ""
     needed: Footprint = field(default_factory=Footprint)
-    runtime: RuntimeMemory = field(default_factory=RuntimeMemory)
     demand: Demand | None = None
     model_flop: float = 0.0
     code: PlanCode | None = None
@@ -92,23 +90,23 @@ class PlanRow:
             needed = checks.footprint(workload, plan)
         except InfeasibleError as error:
             return cls(workload=workload, plan=plan, error=error)
-        groups = [g for g in group_layouts(workload, plan).values() if g.axis is not Axis.EMBEDDING]
         updates = plan.updates
         apart = isinstance(workload, InferenceWorkload) or updates.runs_beside or plan.offload.tiers
         if apart or updates.every > 1:
+            groups = _lying(group_layouts(workload, plan))
             return cls(workload=workload, plan=plan, groups=groups, apart=ONE_BY_ONE)
         try:
             demand = memo.of("demand", (workload, plan), lambda: Demand.of(workload, plan))
         except InfeasibleError:
+            groups = _lying(group_layouts(workload, plan))
             return cls(workload=workload, plan=plan, groups=groups, apart="sizes are out of range")
         code = plan_code(workload, plan, memo)
         collectives, unique, runs = _distinct(code, plan)
         return cls(
             workload=workload,
             plan=plan,
-            groups=groups,
+            groups=_lying(code.program.groups),
             needed=needed,
-            runtime=checks.runtime(workload, plan),
             demand=demand,
             model_flop=memo.of("model flop", workload, lambda: total_model_flop(workload)),
             code=code,
@@ -116,6 +114,11 @@ class PlanRow:
             unique=unique,
             runs=runs,
         )
+
+
+def _lying(groups: Mapping[Axis, GroupLayout]) -> list[GroupLayout]:
+    """Those of the *groups* that lie somewhere: the ends of the pipeline lie anywhere."""
+    return [group for axis, group in groups.items() if axis is not Axis.EMBEDDING]
 
 
 def _distinct(code: PlanCode, plan: ParallelPlan) -> tuple[NDArray[np.void], Ints, Ints]:
