@@ -43,16 +43,17 @@ class NodeCounts:
 
 def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
     """Counts of *program* with *batches* micro-batches."""
-    stages = list(program.layout.of_stage)
-    (once, per_batch), (sends, sends_per_batch) = program.layout.counts
-    items = (once + batches * per_batch)[stages]
-    messages = (sends + batches * sends_per_batch)[stages].T
+    layout, stages = program.layout, np.array(program.layout.of_stage, np.int64)
+    (once, per_batch), (sends, sends_per_batch) = layout.counts
+    items = (once + batches * per_batch).take(stages, axis=0)
+    messages = (sends + batches * sends_per_batch).take(stages, axis=0).T
     operators, sizes = len(program.operators), program.message_bytes
     moving = operators + len(program.collectives)
-    computed, joint = items[:, :operators].sum(axis=0), items[:, operators:moving]
+    of_all = items.sum(axis=0)
+    computed, joint = of_all[:operators], items[:, operators:moving]
     message_bytes = np.array([sizes, (sizes[-1], *sizes[:-1])], np.int64)
     return NodeCounts(
-        nodes=int(items.sum() + 2 * messages.sum()),  # every message is received too
+        nodes=int(of_all.sum() + 2 * messages.sum()),  # every message is received too
         matrix_flop=float(computed @ matrix_flop(program.operators)),
         operators=computed,
         collectives=joint,

@@ -1,5 +1,6 @@
 """Programs, codes and counts of a workload under a plan, whatever the machine."""
 
+from collections import deque
 from collections.abc import Iterator
 from math import lcm
 from weakref import proxy
@@ -20,6 +21,9 @@ from simcore.workload.schedules import SCHEDULES
 _SHORT_RUNS = 2
 """Short runs that are tried before every micro-batch is executed."""
 
+_NPUS = 4
+"""Accelerators whose operator times one plan keeps."""
+
 
 class PlanCode:
     """Programs and counts of one workload under one plan.
@@ -38,6 +42,7 @@ class PlanCode:
         self._writer = ProgramWriter(workload, plan, memo)
         self._shortest = KeyedProgram.of(self._writer.program(self.runs[0]))
         self.counts: NodeCounts = counts_of_program(self.program, self.batches)
+        self._operator_ns: deque[tuple[Npu, type[ComputeModel], Ints]] = deque(maxlen=_NPUS)
 
     @property
     def program(self) -> TrainingProgram:
@@ -58,8 +63,13 @@ class PlanCode:
 
     def operator_ns(self, npu: Npu, compute: ComputeModel) -> Ints:
         """(O,) int64: time of each operator."""
-        known = self._memo.of("operator times", None, OperatorTimes)
-        return known.of(self.program.operators, npu, self._workload.precision, compute)
+        for known_npu, known_compute, known in self._operator_ns:
+            if known_compute is type(compute) and (known_npu is npu or known_npu == npu):
+                return known
+        every = self._memo.of("operator times", None, OperatorTimes)
+        times = every.of(self.program.operators, npu, self._workload.precision, compute)
+        self._operator_ns.append((npu, type(compute), times))
+        return times
 
     def operator_ns_of(self, npu: Npu, compute: str) -> Ints:
         """``operator_ns`` by the name of the compute model."""

@@ -83,13 +83,18 @@ class OperatorTimes:
     ) -> Ints:
         """See ``operator_times_ns``."""
         known = self._on(npu, precision, type(compute))
-        new = [one for one in dict.fromkeys(operators) if one not in known]
-        if new:
+        times = [known.get(one) for one in operators]
+        if None in times:
+            pairs = list(zip(operators, times, strict=True))
+            new = [one for one, time in pairs if time is None]
+            found = dict(
+                zip(new, operator_times_ns(new, npu, precision, compute).tolist(), strict=True)
+            )
             if len(known) + len(new) > _OPERATORS:
                 known.clear()
-                new = list(dict.fromkeys(operators))
-            known.update(zip(new, operator_times_ns(new, npu, precision, compute), strict=True))
-        return np.array([known[one] for one in operators], np.int64)
+            known.update(found)
+            times = [found[one] if time is None else time for one, time in pairs]
+        return np.array(times, np.int64)
 
     def _on(
         self, npu: Npu, precision: Precision, compute: type[ComputeModel]

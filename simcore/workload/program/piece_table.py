@@ -1,7 +1,6 @@
 """The pieces of a program as arrays: their sections, each once, and the runs of these."""
 
 from collections.abc import Hashable, Sequence
-from copy import copy
 from dataclasses import dataclass
 from itertools import chain
 
@@ -98,14 +97,17 @@ class PieceTable:
 
     def of_plan(self, entries: Sequence[Item]) -> "PieceTable":
         """This table for a plan whose nodes do *entries*, in the order of those *used* here."""
-        other = copy(self)
+        other = PieceTable.__new__(PieceTable)
+        other.__dict__.update(self.__dict__)
         other._name(entries)
         return other
 
     def _name(self, entries: Sequence[Item]) -> None:
-        self.operators = tuple([entry for entry in entries if isinstance(entry, Operator)])
-        self.collectives = tuple([entry for entry in entries if isinstance(entry, CollectiveOp)])
-        self.transfers = tuple([entry for entry in entries if isinstance(entry, TransferOp)])
+        self.operators = tuple([one for one in entries if one.__class__ is Operator])
+        self.collectives = tuple([one for one in entries if one.__class__ is CollectiveOp])
+        self.transfers: tuple[TransferOp, ...] = ()
+        if len(self.operators) + len(self.collectives) < len(entries):
+            self.transfers = tuple([one for one in entries if isinstance(one, TransferOp)])
 
     @property
     def size_bytes(self) -> int:
