@@ -12,13 +12,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.terms import LayerKind
 from simcore.workload.base import Workload
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.piece import Origin, Piece, Section
 from simcore.workload.program.piece_table import PieceTable
-from simcore.workload.program.tail import WrittenTail
-from simcore.workload.program.units.pieces import Chunk, UnitWriter
+from simcore.workload.program.tail import StageEnds, WrittenTail
+from simcore.workload.program.units.pieces import UnitWriter
 
 Ints = NDArray[np.int64]
 
@@ -53,17 +52,11 @@ class StageShape:
     """What stages with the same layers and ends have in common.
 
     Attributes:
-        stage: One of them.
-        layers: Their kinds of layers, and how many of each.
-        chunks: Of their layers.
         pieces: What they are made of.
         tail: The end of the last piece; None: without backward passes there is none.
         items: Numbers of what its nodes do in the first plan.
     """
 
-    stage: int
-    layers: tuple[tuple[LayerKind, int], ...]
-    chunks: tuple[Chunk, ...]
     pieces: StagePieces
     tail: WrittenTail | None
     items: tuple[int, ...]
@@ -81,6 +74,7 @@ class ProgramLayout:
     """Programs of H shapes of stages.
 
     Attributes:
+        ends: Of the shapes.
         shapes: In order of their first stages.
         of_stage: Number of the shape of each stage.
         spans: Layers of each chunk of each stage.
@@ -89,6 +83,7 @@ class ProgramLayout:
         is_shared: Nothing but the tails depends on more than these.
     """
 
+    ends: StageEnds
     shapes: tuple[StageShape, ...]
     of_stage: tuple[int, ...]
     spans: tuple[tuple[range, ...], ...]
@@ -99,6 +94,7 @@ class ProgramLayout:
     @classmethod
     def of(
         cls,
+        ends: StageEnds,
         shapes: Sequence[StageShape],
         of_stage: Sequence[int],
         spans: tuple[tuple[range, ...], ...],
@@ -112,6 +108,7 @@ class ProgramLayout:
         origins = dict.fromkeys([section.origin for section in sections if section.nodes])
         plain = {origin: writer.plain(origin) for origin in origins if origin is not None}
         return cls(
+            ends=ends,
             shapes=tuple(shapes),
             of_stage=tuple(of_stage),
             spans=spans,

@@ -5,13 +5,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from simcore.memo import Memo
-from simcore.terms import LayerKind
 from simcore.workload.base import Net
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.layout import ProgramLayout, StagePieces, StageShape
 from simcore.workload.program.piece import SectionRun, join, nothing, piece_of
 from simcore.workload.program.stage_parameters import StageParameters
-from simcore.workload.program.tail import Tail, TailPlace, WrittenTail
+from simcore.workload.program.tail import StageEnd, StageEnds, Tail, TailPlace, Tails, WrittenTail
 from simcore.workload.program.units.orders import UnitOrder
 from simcore.workload.program.units.pieces import (
     Chunk,
@@ -51,28 +50,33 @@ class StageWriter:
             spans: Layers of each chunk of the model.
             orders: Of the units of each stage.
         """
-        shapes: dict[object, int] = {}
-        written, of_stage = list[StageShape](), list[int]()
+        numbers: dict[object, int] = {}
+        ends, their_orders, of_stage = list[StageEnd](), list[UnitOrder](), list[int]()
         own = tuple([stage_spans(spans, self.plan, stage) for stage in range(self.plan.pp)])
         for stage, order in enumerate(orders):
             chunks = self._chunks(stage, own[stage])
             # whole units lie between a chunk's last backward unit and the end
-            ends = order.ends, order.late, order.all_late, order.cut
-            key = (stage == 0, stage == self.plan.pp - 1, chunks, *ends)
-            if key not in shapes:
-                shapes[key] = len(written)
-                written.append(self._shape(stage, chunks, order))
-            of_stage.append(shapes[key])
-        return ProgramLayout.of(written, of_stage, own, writer=self.writer, plan=self.plan)
+            end = order.ends, order.late, order.all_late, order.cut
+            key = (stage == 0, stage == self.plan.pp - 1, chunks, *end)
+            if key not in numbers:
+                numbers[key] = len(ends)
+                layers = Counter(kind for chunk in chunks for kind in chunk.layers)
+                ends.append(StageEnd(stage, tuple(layers.items()), chunks))
+                their_orders.append(order)
+            of_stage.append(numbers[key])
+        every = tuple(ends)
+        known = self.memo.of("ends of stages", (self.model, every), lambda: StageEnds(every))
+        pairs = zip(known.ends, their_orders, self._tails(known), strict=True)
+        shapes = [self._shape(*one) for one in pairs]
+        return ProgramLayout.of(known, shapes, of_stage, own, writer=self.writer, plan=self.plan)
 
     def items_in(self, layout: ProgramLayout) -> list[int] | None:
         """Numbers of what the nodes of *layout* do in this plan; None: its nodes are others."""
         items = self.writer.like(layout.plain)
         if items is None:
             return None
-        for shape in layout.shapes:
-            if shape.tail is not None:
-                own = self._tail(shape.stage, shape.layers, shape.chunks)
+        for shape, own in zip(layout.shapes, self._tails(layout.ends), strict=True):
+            if shape.tail is not None and own is not None:
                 if not own.is_like(shape.tail):
                     return None
                 items += self.means.catalog.numbers(own.entries)
@@ -94,24 +98,20 @@ class StageWriter:
             for index, span in enumerate(spans)
         )
 
-    def _shape(self, stage: int, chunks: tuple[Chunk, ...], order: UnitOrder) -> StageShape:
-        units = self._units(chunks, order)
-        layers = tuple(Counter(kind for chunk in chunks for kind in chunk.layers).items())
-        tail, items, end = None, list[int](), nothing()
-        if SCHEDULES[self.plan.schedule].trains:
-            tail = self._tail(stage, layers, chunks)
+    def _shape(self, end: StageEnd, order: UnitOrder, tail: WrittenTail | None) -> StageShape:
+        units = self._units(end.chunks, order)
+        items, last = list[int](), nothing()
+        if tail is not None:
             items = self.means.catalog.numbers(tail.entries)
-            placed = TailPlace.of(chunks, units, order.ends).put(tail.section, items)
-            end = join([*units.late, piece_of([SectionRun(placed)])])
+            placed = TailPlace.of(end.chunks, units, order.ends).put(tail.section, items)
+            last = join([*units.late, piece_of([SectionRun(placed)])])
         pieces = StagePieces(
-            pieces=(*units.pieces, end),
-            chunks=len(chunks),
+            pieces=(*units.pieces, last),
+            chunks=len(end.chunks),
             runs=(*units.runs, (1, 0)),
             finale=max(order.ends, key=len),
         )
-        return StageShape(
-            stage=stage, layers=layers, chunks=chunks, pieces=pieces, tail=tail, items=tuple(items)
-        )
+        return StageShape(pieces=pieces, tail=tail, items=tuple(items))
 
     def _units(self, chunks: Sequence[Chunk], order: UnitOrder) -> StageUnits:
         schedule = SCHEDULES[self.plan.schedule]
@@ -123,20 +123,24 @@ class StageWriter:
             return cut_units(self.writer, chunks[0], order.late, none_in_time=order.all_late)
         return whole_units(self.writer, chunks)
 
-    def _tail(
-        self,
-        stage: int,
-        layers: tuple[tuple[LayerKind, int], ...],
-        chunks: tuple[Chunk, ...],
-    ) -> WrittenTail:
+    def _tails(self, ends: StageEnds) -> tuple[WrittenTail | None, ...]:
+        """The tail of each of the *ends*."""
+        if not SCHEDULES[self.plan.schedule].trains:
+            return (None,) * len(ends.ends)
+
+        def write() -> Tails:
+            return Tails(tuple([self._tail(end) for end in ends.ends]))
+
+        return self.memo.of("tails", (ends, self.tail_key), write).tails
+
+    def _tail(self, end: StageEnd) -> WrittenTail:
         own = self.writer.parameters
         parameters = StageParameters.of(
             self.model,
             self.plan,
             self.means.share,
-            stage=stage,
-            layers=own.of_counts(layers),
+            stage=end.stage,
+            layers=own.of_counts(end.layers),
         )
         means = replace(self.means, catalog=Catalog())
-        tail = Tail(means=means, parameters=parameters, layers=own, chunks=chunks)
-        return self.memo.of("tails", (chunks, parameters, self.tail_key), tail.write)
+        return Tail(means=means, parameters=parameters, layers=own, chunks=end.chunks).write()

@@ -10,9 +10,9 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import ceil
-from typing import Self
+from typing import NamedTuple, Self
 
-from simcore.terms import CollectiveKind, NodeKind
+from simcore.terms import CollectiveKind, LayerKind, NodeKind
 from simcore.workload.graph import Axis, CollectiveOp, PassPhase
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
@@ -151,6 +151,33 @@ class WrittenTail:
     def size_bytes(self) -> int:
         """Estimate of the memory that it takes."""
         return 64 * len(self.section.dep) + 512 * len(self.entries)
+
+
+class StageEnd(NamedTuple):
+    """All that tails depend on of a stage and its layers, whatever these amount to."""
+
+    stage: int
+    layers: tuple[tuple[LayerKind, int], ...]
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StageEnds:
+    """Ends of the stages of a layout, one object for all layouts with the same ones."""
+
+    ends: tuple[StageEnd, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tails:
+    """Tails of the stages of a plan that differ; None: there are no backward passes."""
+
+    tails: tuple[WrittenTail | None, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        """Estimate of the memory that they take."""
+        return 256 + sum([tail.size_bytes for tail in self.tails if tail is not None])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -303,16 +330,17 @@ _OUTSIDE_TAIL = frozenset(
 
 
 def tail_key(layers: LayerParameters, plan: ParallelPlan, share: NpuShare) -> Hashable:
-    """All that decides the tails of a plan, but for the stage's parameters and chunks.
+    """All that decides the tails of a plan, but for its model and stages.
 
     Args:
         layers: Of each kind of layer.
         plan: The plan.
-        share: Number formats are all that tails ask of it.
+        share: Number formats and the table are all that tails ask of it.
     """
     chosen = [value for name, value in plan.__dict__.items() if name not in _OUTSIDE_TAIL]
     spread = plan.tp > 1, plan.pp > 1, plan.ep > 1, plan.gradient_replicas, plan.expert_replicas
-    return tuple(layers.of_kind.items()), share.formats, *spread, *chosen
+    held = tuple(layers.of_kind.values()), share.table_parameters, plan.last_stage
+    return *held, share.formats, *spread, *chosen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
