@@ -17,6 +17,7 @@ from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.piece import Origin, Piece, Section
 from simcore.workload.program.piece_table import PieceTable
 from simcore.workload.program.tail import StageEnds, WrittenTail
+from simcore.workload.program.units.orders import OrderEnds
 from simcore.workload.program.units.pieces import UnitWriter
 
 Ints = NDArray[np.int64]
@@ -213,7 +214,7 @@ _AMOUNTS = frozenset(
 """Fields of a plan that tell how much there is to do: of which nodes, sections say themselves."""
 
 
-def layout_key(workload: Workload, plan: ParallelPlan, ends: Hashable) -> Hashable:
+def layout_key(workload: Workload, plan: ParallelPlan, ends: OrderEnds) -> Hashable:
     """All that decides which sections follow each other, and mostly what these are.
 
     Args:

@@ -1,6 +1,5 @@
 """Writes what every stage does: its units in order, and the pieces that they are made of."""
 
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 from simcore.memo import Memo
@@ -25,6 +24,7 @@ from simcore.workload.program.piece_table import PieceTable
 from simcore.workload.program.stage_writer import StageWriter
 from simcore.workload.program.tail import tail_key
 from simcore.workload.program.units.orders import (
+    OrderEnds,
     PipelineKey,
     StageOrders,
     UnitOrder,
@@ -58,14 +58,15 @@ class TrainingProgram:
     """One training iteration, each piece once: a program per stage and the table of its pieces.
 
     Attributes:
-        batches: Micro-batches.
+        whole: The workload, of all micro-batches of the plan.
+        batches: Micro-batches of the program.
         orders: Of the units of each stage.
         layout: What it has in common with programs of other sizes.
         table: That of the layout, with what its own nodes do.
         message_bytes: Size of the messages between each stage and the next one around.
     """
 
-    workload: Workload
+    whole: Workload
     plan: ParallelPlan
     batches: int
     orders: tuple[UnitOrder, ...]
@@ -73,6 +74,12 @@ class TrainingProgram:
     table: PieceTable
     groups: dict[Axis, GroupLayout]
     message_bytes: tuple[int, ...]
+
+    @property
+    def workload(self) -> Workload:
+        """The workload, of as many micro-batches as the program has."""
+        batch = self.batches * self.plan.dp * self.plan.micro_batch
+        return self.whole if batch == self.whole.global_batch else self.whole.with_batch(batch)
 
     @property
     def pipeline(self) -> PipelineKey:
@@ -149,20 +156,16 @@ class ProgramWriter:
         )
         self._groups = group_layouts(workload, plan)
         self._message_bytes = workload.message_bytes(plan, self._stages.means.share)
-        self._found: tuple[Hashable, ProgramLayout, PieceTable] | None = None
+        self._found: tuple[OrderEnds, ProgramLayout, PieceTable] | None = None
 
     def program(self, batches: int) -> TrainingProgram:
         """An iteration with *batches* micro-batches."""
-        share = self._plan.dp * self._plan.micro_batch
-        workload = self._workload
-        if batches * share != workload.global_batch:
-            workload = workload.with_batch(batches * share)
         orders = unit_orders(self._plan, batches, self._memo)
-        if self._found is None or self._found[0] != orders.ends:
+        if self._found is None or self._found[0] is not orders.ends:
             self._found = orders.ends, *self._laid_out(orders)
         _, layout, table = self._found
         return TrainingProgram(
-            workload=workload,
+            whole=self._workload,
             plan=self._plan,
             batches=batches,
             orders=orders.stages,
