@@ -16,7 +16,7 @@ from simcore.workload.base import Workload
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.piece import Origin, Piece, Section
 from simcore.workload.program.piece_table import PieceTable
-from simcore.workload.program.tail import StageEnds, WrittenTail
+from simcore.workload.program.tail.tail import StageEnds, WrittenTail
 from simcore.workload.program.units.orders import OrderEnds
 from simcore.workload.program.units.pieces import UnitWriter
 

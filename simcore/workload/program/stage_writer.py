@@ -10,7 +10,8 @@ from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.layout import ProgramLayout, StagePieces, StageShape
 from simcore.workload.program.piece import SectionRun, join, nothing, piece_of
 from simcore.workload.program.stage_parameters import StageParameters
-from simcore.workload.program.tail import StageEnd, StageEnds, Tail, TailPlace, Tails, WrittenTail
+from simcore.workload.program.tail.place import TailPlace
+from simcore.workload.program.tail.tail import StageEnd, StageEnds, Tail, Tails, WrittenTail
 from simcore.workload.program.units.orders import UnitOrder
 from simcore.workload.program.units.pieces import (
     Chunk,

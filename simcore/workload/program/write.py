@@ -22,7 +22,7 @@ from simcore.workload.program.layout import (
 )
 from simcore.workload.program.piece_table import PieceTable
 from simcore.workload.program.stage_writer import StageWriter
-from simcore.workload.program.tail import tail_key
+from simcore.workload.program.tail.tail import tail_key
 from simcore.workload.program.units.orders import (
     OrderEnds,
     PipelineKey,
