@@ -118,9 +118,9 @@ class RunChecks:
 
 
 def _footprint(workload: Workload, plan: ParallelPlan, memo: Memo) -> "Footprint":
-    from simcore.memory.footprint import footprint
+    from simcore.memory.footprint import footprint_with
 
-    return footprint(workload, plan, memo)
+    return footprint_with(workload, plan, memo)
 
 
 def _runtime(workload: Workload, plan: ParallelPlan, needed: "Footprint") -> "RuntimeMemory":

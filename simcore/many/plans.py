@@ -64,7 +64,7 @@ class PlanRow:
     groups: Sequence[GroupLayout] = ()
     error: InfeasibleError | None = None
     apart: str = ""
-    needed: Footprint = field(default_factory=Footprint)
+    needed: Footprint = field(default_factory=lambda: Footprint(stages=()))
     demand: Demand | None = None
     model_flop: float = 0.0
     code: PlanCode | None = None
@@ -117,7 +117,7 @@ class PlanRow:
 
 
 def _lying(groups: Mapping[Axis, GroupLayout]) -> list[GroupLayout]:
-    """Those of the *groups* that lie somewhere: the ends of the pipeline lie anywhere."""
+    """The *groups* but for the ends of the pipeline, which lie anywhere."""
     return [group for axis, group in groups.items() if axis is not Axis.EMBEDDING]
 
 

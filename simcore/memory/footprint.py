@@ -88,36 +88,13 @@ class Footprint:
     """Footprints of all stages.
 
     Attributes:
-        shapes: Of stages with the same layers and ends, with the activations that do not depend on
-            the number of micro-batches alive.
-        of_stage: Number of the shape of each stage.
-        alive_bytes: Activations of each stage that do.
         host_bytes: What each NPU keeps in the memory of the host.
         outside: Of each stage, what one of its NPUs keeps in tiers of memory.
     """
 
-    shapes: tuple[StageFootprint, ...] = ()
-    of_stage: tuple[int, ...] = ()
-    alive_bytes: tuple[int, ...] = ()
+    stages: tuple[StageFootprint, ...]
     host_bytes: int = 0
     outside: tuple[tuple[TierBytes, ...], ...] = ()
-
-    @property
-    def stages(self) -> tuple[StageFootprint, ...]:
-        """Of each stage."""
-        return tuple([self._stage(number) for number in range(len(self.of_stage))])
-
-    def _stage(self, number: int) -> StageFootprint:
-        shape = self.shapes[self.of_stage[number]]
-        activations_bytes = shape.activations_bytes + self.alive_bytes[number]
-        return replace(shape, stage=number, activations_bytes=activations_bytes)
-
-    def beside(self, other: "Footprint") -> "Footprint":
-        """Sum with *other*, stage by stage; see ``StageFootprint.beside``."""
-        pairs = zip(self.stages, other.stages, strict=True)
-        stages = tuple([one.beside(two) for one, two in pairs])
-        own = tuple(range(len(stages)))
-        return replace(self, shapes=stages, of_stage=own, alive_bytes=(0,) * len(own))
 
     def tier_bytes(self, tier: str, sharers: int, npus: int) -> float:
         """Bytes behind one port of *tier*, which *sharers* NPUs of all *npus* share.
@@ -143,11 +120,7 @@ class Footprint:
 
     @cached_property
     def fullest(self) -> StageFootprint:
-        totals = [shape.total_bytes for shape in self.shapes]
-        held = [
-            totals[own] + alive for own, alive in zip(self.of_stage, self.alive_bytes, strict=True)
-        ]
-        return self._stage(held.index(max(held)))
+        return max(self.stages, key=lambda stage: stage.total_bytes)
 
     @property
     def total_bytes(self) -> int:
@@ -177,18 +150,17 @@ class Footprint:
         }
 
 
-def footprint(workload: Workload, plan: ParallelPlan, memo: Memo | None = None) -> Footprint:
+def footprint(workload: Workload, plan: ParallelPlan) -> Footprint:
     """The memory that *plan* asks for; what kernels and communication add is left out.
-
-    Args:
-        workload: What runs.
-        plan: How it is spread.
-        memo: What is known of other plans; None: nothing.
 
     Raises:
         InfeasibleError: The plan does not fit the workload.
     """
-    memo = memo or Memo()
+    return footprint_with(workload, plan, Memo())
+
+
+def footprint_with(workload: Workload, plan: ParallelPlan, memo: Memo) -> Footprint:
+    """``footprint`` with what *memo* knows of other plans."""
     sizes, batches = _Sizes.of(workload, plan, memo), microbatches(workload, plan)
     losses = SCHEDULES[plan.schedule]().alive_losses(batches)
     layers, of_stage = _stages(
@@ -196,21 +168,20 @@ def footprint(workload: Workload, plan: ParallelPlan, memo: Memo | None = None) 
     )
     shapes = [sizes.shape(of_stage.index(own), one, losses) for own, one in enumerate(layers)]
     held = _held(plan.schedule, plan.pp, batches, plan.interleave, plan.chunk_group)
-    kept, here = [], []
-    for own, units in zip(of_stage, held, strict=True):
-        shape, buffer_bytes = shapes[own].footprint, shapes[own].buffer_bytes
+    kept, stages = list[int](), list[StageFootprint]()
+    for stage, (own, units) in enumerate(zip(of_stage, held, strict=True)):
+        shape = shapes[own]
         most = max([alive * shape.kept_bytes + late * shape.late_bytes for alive, late in units])
         kept.append(-(-most // plan.interleave))
-        here.append(kept[-1] if buffer_bytes is None else min(kept[-1], buffer_bytes))
-    found = Footprint(
-        shapes=tuple([shape.footprint for shape in shapes]),
-        of_stage=of_stage,
-        alive_bytes=tuple(here),
+        stages.append(shape.of_stage(stage, kept[-1]))
+    if other := workload.beside(plan):
+        others = footprint_with(*other, memo).stages
+        stages = [one.beside(two) for one, two in zip(stages, others, strict=True)]
+    return Footprint(
+        stages=tuple(stages),
         host_bytes=sizes.tables.host_bytes,
         outside=sizes.outside([shapes[own] for own in of_stage], kept),
     )
-    other = workload.beside(plan)
-    return found.beside(footprint(*other)) if other else found
 
 
 _Kinds = tuple[LayerKind, ...]
@@ -264,18 +235,48 @@ class _Shape:
     """Bytes on one NPU of each stage with the same layers and ends.
 
     Attributes:
-        footprint: Its activations are those of the layers that are computed again; without
-            training, of the one at work.
+        kept_bytes: Of the activations of one micro-batch in all chunks.
+        late_bytes: Likewise with what is repeated in the backward pass.
+        working_bytes: Of the layers that are computed again; without training, of the one at work.
+        block_bytes: Of the block that keeps most of one micro-batch.
         buffer_bytes: Activations in the NPU at most, where others are in a tier of memory; None:
             all are here.
-        cache_bytes: Of the cache, in the NPU or outside it.
+        cache_bytes: Of the cache, wherever it is.
+        cached_here_bytes: Of the cache, what is in the NPU.
         outside: Weights, gradients and optimizer state in tiers of memory.
     """
 
-    footprint: StageFootprint
-    buffer_bytes: int | None
+    weights_bytes: int
+    gradients_bytes: int
+    optimizer_bytes: int
+    main_bytes: int
+    kept_bytes: int
+    late_bytes: int
+    working_bytes: int
+    logits_bytes: int
     cache_bytes: int
+    block_bytes: int
+    buffer_bytes: int | None
+    cached_here_bytes: int
     outside: tuple[TierBytes, ...]
+
+    def of_stage(self, stage: int, alive_bytes: int) -> StageFootprint:
+        """Footprint of *stage*, where activations of *alive_bytes* are kept at most."""
+        if self.buffer_bytes is not None:
+            alive_bytes = min(alive_bytes, self.buffer_bytes)
+        return StageFootprint(
+            stage=stage,
+            weights_bytes=self.weights_bytes,
+            gradients_bytes=self.gradients_bytes,
+            optimizer_bytes=self.optimizer_bytes,
+            main_bytes=self.main_bytes,
+            activations_bytes=alive_bytes + self.working_bytes,
+            logits_bytes=self.logits_bytes,
+            cache_bytes=self.cached_here_bytes,
+            block_bytes=self.block_bytes,
+            kept_bytes=self.kept_bytes,
+            late_bytes=self.late_bytes,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,23 +325,22 @@ class _Sizes:
         weights_bytes = ceil(states.weights_bytes(workload, plan, counts, whole))
         main_bytes, moment_bytes = states.optimizer_bytes(workload, plan, counts)
         cache_bytes = workload.cache_bytes(plan, kinds)
-        found = StageFootprint(
-            stage=stage,
+        here_bytes = cache_bytes if plan.offload.cache == OWN else self._cached_here(kinds)
+        return _Shape(
             weights_bytes=weights_bytes + self.tables.weights_bytes,
             gradients_bytes=workload.gradient_bytes * states.gradients(plan, counts, whole),
             optimizer_bytes=main_bytes + moment_bytes + self.tables.state_bytes,
             main_bytes=main_bytes,
-            activations_bytes=largest if plan.recompute == "full" or not workload.trains else parts,
-            logits_bytes=losses * _head_bytes(share.exit) if counts.has_head else 0,
-            cache_bytes=cache_bytes if plan.offload.cache == OWN else self._cached_here(kinds),
-            block_bytes=max([max(layer.block_bytes) for layer in kept]),
             kept_bytes=sum([self._kept_bytes(chunk) * n for chunk, n in _counted(chunks)]),
             late_bytes=sum([self.kept[kind].all_bytes * n for kind, n in of_kind]),
-        )
-        return _Shape(
-            footprint=found,
-            buffer_bytes=self._buffer_bytes(kept),
+            working_bytes=largest if plan.recompute == "full" or not workload.trains else parts,
+            logits_bytes=losses * _head_bytes(share.exit) if counts.has_head else 0,
             cache_bytes=cache_bytes,
+            block_bytes=max([max(layer.block_bytes) for layer in kept]),
+            buffer_bytes=self._buffer_bytes(kept),
+            cached_here_bytes=cache_bytes
+            if plan.offload.cache == OWN
+            else self._cached_here(kinds),
             outside=states.outside(workload, plan, counts),
         )
 

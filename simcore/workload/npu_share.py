@@ -66,12 +66,6 @@ class NpuShare:
     fused_loss: bool = True
     fused_gradients: bool = True
 
-    @property
-    def formats(self) -> tuple[float | str, ...]:
-        """Sizes of stored numbers, and how many of them the optimizer keeps."""
-        stored = self.element_bytes, self.weight_bytes, self.gradient_bytes, self.kept_number_bytes
-        return *stored, self.moments, self.moment_bytes, self.product_format
-
     def of_layer(self, kind: LayerKind) -> "NpuShare":
         """The share as a layer of *kind* sees it."""
         return self

@@ -221,4 +221,6 @@ def tail_key(layers: LayerParameters, plan: ParallelPlan, share: NpuShare) -> Ha
     chosen = [value for name, value in plan.__dict__.items() if name not in _OUTSIDE_TAIL]
     spread = plan.tp > 1, plan.pp > 1, plan.ep > 1, plan.gradient_replicas, plan.expert_replicas
     held = tuple(layers.of_kind.values()), share.table_parameters, plan.last_stage
-    return *held, share.formats, *spread, *chosen
+    stored = share.element_bytes, share.weight_bytes, share.gradient_bytes
+    kept = share.moments, share.moment_bytes, share.product_format, share.kept_number_bytes
+    return *held, *stored, *kept, *spread, *chosen
