@@ -338,9 +338,7 @@ class _Sizes:
             cache_bytes=cache_bytes,
             block_bytes=max([max(layer.block_bytes) for layer in kept]),
             buffer_bytes=self._buffer_bytes(kept),
-            cached_here_bytes=cache_bytes
-            if plan.offload.cache == OWN
-            else self._cached_here(kinds),
+            cached_here_bytes=here_bytes,
             outside=states.outside(workload, plan, counts),
         )
 
