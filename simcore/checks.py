@@ -107,7 +107,9 @@ class RunChecks:
 
     def footprint(self, workload: Workload, plan: ParallelPlan) -> "Footprint":
         """See ``footprint``."""
-        return self._memo.of("footprint", (workload, plan), lambda: _footprint(workload, plan))
+        return self._memo.of(
+            "footprint", (workload, plan), lambda: _footprint(workload, plan, self._memo)
+        )
 
     def runtime(self, workload: Workload, plan: ParallelPlan) -> "RuntimeMemory":
         """See ``runtime_memory``."""
@@ -115,10 +117,10 @@ class RunChecks:
         return self._memo.of("runtime memory", key, lambda: _runtime(workload, plan, needed))
 
 
-def _footprint(workload: Workload, plan: ParallelPlan) -> "Footprint":
-    from simcore.memory.footprint import footprint
+def _footprint(workload: Workload, plan: ParallelPlan, memo: Memo) -> "Footprint":
+    from simcore.memory.footprint import footprint_with
 
-    return footprint(workload, plan)
+    return footprint_with(workload, plan, memo)
 
 
 def _runtime(workload: Workload, plan: ParallelPlan, needed: "Footprint") -> "RuntimeMemory":

@@ -1,7 +1,8 @@
 """Memory of what runs have in common: each step's answers by what they depend on, one budget."""
 
-from collections import OrderedDict
+from collections import deque
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import TypeVar, cast
 
 V = TypeVar("V")
@@ -10,8 +11,21 @@ SMALL_BYTES = 1024
 """Estimate of what an answer takes that does not say it."""
 
 
+@dataclass(slots=True, eq=False)
+class _Kept:
+    """An answer, what it takes, and by number of the use when it was queued and when last used."""
+
+    answer: object
+    size_bytes: int
+    queued: int
+    used: int
+
+
 class Memo:
-    """Answers of the steps of a run, those used last; the ones unused the longest make room.
+    """Answers of the steps of a run; the ones unused the longest make room.
+
+    Keys are long, so that each is hashed but once per use: an answer stays in its place in the
+    queue until that place is reached, and goes to the end if it was used since.
 
     Args:
         limit_bytes: What all answers may take together; the one used last is always kept. An
@@ -19,25 +33,42 @@ class Memo:
     """
 
     def __init__(self, limit_bytes: int = 5 * 2**26) -> None:
-        self._limit_bytes, self._taken_bytes = limit_bytes, 0
-        self._known: OrderedDict[tuple[str, Hashable], tuple[object, int]] = OrderedDict()
+        self._limit_bytes, self._taken_bytes, self._uses = limit_bytes, 0, 0
+        self._known: dict[tuple[str, Hashable], _Kept] = {}
+        self._queue: deque[tuple[str, Hashable]] = deque()
 
     def of(self, step: str, key: Hashable, make: Callable[[], V]) -> V:
         """The answer of *step* for *key*, all that it depends on; made if it is not kept."""
-        place = step, key
-        found = self._known.get(place)
+        found = self._known.get((step, key))
         if found is None:
             return self.put(step, key, make())
-        self._known.move_to_end(place)
-        return cast("V", found[0])
+        self._uses += 1
+        found.used = self._uses
+        return cast("V", found.answer)
 
     def put(self, step: str, key: Hashable, answer: V) -> V:
         """Keep *answer* in the place of what *step* gave for *key* before, and hand it back."""
-        size_bytes = getattr(answer, "size_bytes", SMALL_BYTES)
-        _, before_bytes = self._known.pop((step, key), (None, 0))
-        self._known[step, key] = answer, size_bytes
-        self._taken_bytes += size_bytes - before_bytes
-        while self._taken_bytes > self._limit_bytes and len(self._known) > 1:
-            _, (_, gone_bytes) = self._known.popitem(last=False)
-            self._taken_bytes -= gone_bytes
+        self._uses += 1
+        place, size_bytes = (step, key), getattr(answer, "size_bytes", SMALL_BYTES)
+        new = _Kept(answer, size_bytes, self._uses, self._uses)
+        kept = self._known.setdefault(place, new)
+        self._taken_bytes += size_bytes
+        if kept is new:
+            self._queue.append(place)
+        else:
+            self._taken_bytes -= kept.size_bytes
+            kept.answer, kept.size_bytes, kept.used = answer, size_bytes, self._uses
+        while self._taken_bytes > self._limit_bytes and len(self._queue) > 1:
+            self._let_go()
         return answer
+
+    def _let_go(self) -> None:
+        """Let the first answer of the queue go, or put it at its end."""
+        place = self._queue.popleft()
+        kept = self._known[place]
+        if kept.used > kept.queued or kept.used == self._uses:
+            kept.queued = kept.used
+            self._queue.append(place)
+            return
+        del self._known[place]
+        self._taken_bytes -= kept.size_bytes

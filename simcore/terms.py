@@ -21,7 +21,7 @@ class CollectiveKind(IntEnum):
     @property
     def gathers(self) -> bool:
         """True if the buffer of each member is a share of the result."""
-        return self in (CollectiveKind.ALL_GATHER, CollectiveKind.GATHER)
+        return self in GATHERING
 
     @property
     def rooted(self) -> bool:
@@ -43,6 +43,10 @@ EVERYWHERE = (
     CollectiveKind.ALL_TO_ALL,
 )
 """Kinds in which every member sends data and receives some."""
+
+
+GATHERING = frozenset({CollectiveKind.ALL_GATHER, CollectiveKind.GATHER})
+"""Kinds with which the buffer of each member is a share of the result."""
 
 
 class NodeKind(IntEnum):

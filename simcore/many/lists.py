@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.engines.collectives.members import Subsystem
-from simcore.engines.stages.code import SharedCollective
+from simcore.engines.stages.piece_code import SharedCollective
 from simcore.kernels.collectives.records import PHASE, PhaseRow
 from simcore.kernels.collectives.records import Program as PhaseProgram
 from simcore.kernels.many import stage_rows as k

@@ -1,6 +1,6 @@
 """Plans of many designs: what each asks of every machine, as rows of the kernels' tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +15,6 @@ from simcore.errors import InfeasibleError
 from simcore.kernels.many import tables
 from simcore.memo import Memo
 from simcore.memory.footprint import Footprint
-from simcore.memory.runtime import RuntimeMemory
 from simcore.terms import CollectiveKind
 from simcore.workload import ParallelPlan, Workload, total_model_flop
 from simcore.workload.graph import Axis, GroupLayout
@@ -36,6 +35,9 @@ KINDS = (
 AXES = tuple(Axis)
 """Axes by number."""
 
+_KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
+_AXIS_NUMBERS = {axis: number for number, axis in enumerate(AXES)}
+
 ONE_BY_ONE = "this kind of workload, update or offload is simulated one design at a time"
 
 
@@ -48,7 +50,7 @@ class PlanRow:
         groups: Of NPUs that communicate, but for the ends of the pipeline.
         error: The rule that it breaks; None: there is none. All below then holds.
         apart: Reason for which its designs are simulated one by one; "": they need not.
-        needed, runtime: Memory.
+        needed: Memory.
         demand: What one NPU does at most.
         model_flop: Of the model, without recompute.
         code: Programs of its runs.
@@ -63,7 +65,6 @@ class PlanRow:
     error: InfeasibleError | None = None
     apart: str = ""
     needed: Footprint = field(default_factory=lambda: Footprint(stages=()))
-    runtime: RuntimeMemory = field(default_factory=RuntimeMemory)
     demand: Demand | None = None
     model_flop: float = 0.0
     code: PlanCode | None = None
@@ -89,23 +90,23 @@ class PlanRow:
             needed = checks.footprint(workload, plan)
         except InfeasibleError as error:
             return cls(workload=workload, plan=plan, error=error)
-        groups = [g for g in group_layouts(workload, plan).values() if g.axis is not Axis.EMBEDDING]
         updates = plan.updates
         apart = isinstance(workload, InferenceWorkload) or updates.runs_beside or plan.offload.tiers
         if apart or updates.every > 1:
+            groups = _lying(group_layouts(workload, plan))
             return cls(workload=workload, plan=plan, groups=groups, apart=ONE_BY_ONE)
         try:
             demand = memo.of("demand", (workload, plan), lambda: Demand.of(workload, plan))
         except InfeasibleError:
+            groups = _lying(group_layouts(workload, plan))
             return cls(workload=workload, plan=plan, groups=groups, apart="sizes are out of range")
         code = plan_code(workload, plan, memo)
         collectives, unique, runs = _distinct(code, plan)
         return cls(
             workload=workload,
             plan=plan,
-            groups=groups,
+            groups=_lying(code.program.groups),
             needed=needed,
-            runtime=checks.runtime(workload, plan),
             demand=demand,
             model_flop=memo.of("model flop", workload, lambda: total_model_flop(workload)),
             code=code,
@@ -115,26 +116,23 @@ class PlanRow:
         )
 
 
+def _lying(groups: Mapping[Axis, GroupLayout]) -> list[GroupLayout]:
+    """The *groups* but for the ends of the pipeline, which lie anywhere."""
+    return [group for axis, group in groups.items() if axis is not Axis.EMBEDDING]
+
+
 def _distinct(code: PlanCode, plan: ParallelPlan) -> tuple[NDArray[np.void], Ints, Ints]:
     """Collectives that differ, the number of each among them, and their runs by stage."""
+    operations = code.program.collectives
+    shared = {axis: int(is_shared(plan, axis)) for axis in {one.axis for one in operations}}
     number: dict[tuple[int, int, int, int], int] = {}
-    unique = [
-        number.setdefault(
-            (
-                KINDS.index(one.kind),
-                AXES.index(one.axis),
-                one.size_bytes,
-                int(is_shared(plan, one.axis)),
-            ),
-            len(number),
-        )
-        for one in code.program.collectives
+    rows = [
+        (_KIND_NUMBERS[one.kind], _AXIS_NUMBERS[one.axis], one.size_bytes, shared[one.axis])
+        for one in operations
     ]
-    counts = code.counts.collectives
-    runs = np.zeros((counts.shape[0], len(number)), np.int64)
-    for item, at in enumerate(unique):
-        runs[:, at] += counts[:, item]
-    return np.array(list(number), tables.COLLECTIVE), np.array(unique, np.int64), runs
+    unique = np.array([number.setdefault(row, len(number)) for row in rows], np.int64)
+    is_one = unique[:, None] == np.arange(len(number))
+    return np.array(list(number), tables.COLLECTIVE), unique, code.counts.collectives @ is_one
 
 
 def plan_tables(rows: Sequence[PlanRow]) -> tables.PlanTables:

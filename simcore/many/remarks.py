@@ -10,6 +10,7 @@ from simcore.engines.stages.times import place_groups
 from simcore.many.groups import Outcomes
 from simcore.many.together import Together
 from simcore.memory.fit import MemoryFit
+from simcore.memory.runtime import runtime_memory
 from simcore.result import HEAD, NS, use_of
 from simcore.simulation import overloads
 from simcore.terms import CollectiveKind
@@ -58,7 +59,8 @@ class Remarks:
         one = self.together
         plan = one.plans[int(one.part.work[at])]
         npu = one.parts.accelerators.things[one.part.accelerator[at]][0]
-        return MemoryFit.of(plan.needed, plan.runtime, npu.memory_bytes)
+        runtime = runtime_memory(plan.workload, plan.plan, plan.needed)
+        return MemoryFit.of(plan.needed, runtime, npu.memory_bytes)
 
     def _stand_ins(self, at: int) -> tuple[str, ...]:
         one = self.together

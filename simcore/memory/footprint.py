@@ -7,23 +7,29 @@ on top while it runs is in ``simcore.memory.runtime``.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from math import ceil
+from typing import NamedTuple, TypeVar
 
 from simcore.machine import Platform
+from simcore.memo import Memo
 from simcore.memory import states
 from simcore.memory.activations import LayerActivations
 from simcore.memory.states import TierBytes
 from simcore.terms import LayerKind
-from simcore.workload.base import Workload, microbatches
+from simcore.workload.base import TableMemory, Workload, microbatches
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
-from simcore.workload.rules import check_splits
+from simcore.workload.program.units.writers import layer_key
+from simcore.workload.rules import checked_share
 from simcore.workload.schedules import SCHEDULES
-from simcore.workload.spans import chunk_spans, stage_spans
+from simcore.workload.spans import layer_spans, spans_of_stage
 
 _LOGIT_BYTES = 4
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +83,7 @@ class StageFootprint:
         return model_bytes + self.activations_bytes + self.logits_bytes + self.cache_bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Footprint:
     """Footprints of all stages.
 
@@ -112,7 +118,7 @@ class Footprint:
             found[f"{name}_held"] = self.tier_bytes(name, sharers, npus)
         return found
 
-    @property
+    @cached_property
     def fullest(self) -> StageFootprint:
         return max(self.stages, key=lambda stage: stage.total_bytes)
 
@@ -150,43 +156,78 @@ def footprint(workload: Workload, plan: ParallelPlan) -> Footprint:
     Raises:
         InfeasibleError: The plan does not fit the workload.
     """
-    check_splits(workload, plan)
-    schedule, batches = SCHEDULES[plan.schedule](), microbatches(workload, plan)
-    kinds, spans = workload.model.layer_kinds, chunk_spans(workload, plan)
-    sizes = _Sizes.of(workload, plan)
-    known: dict[tuple[object, ...], _Shape] = {}
-    stages, outside = [], []
-    for stage in range(plan.pp):
-        chunks = tuple(kinds[span.start : span.stop] for span in stage_spans(spans, plan, stage))
-        key = (stage == 0, stage == plan.pp - 1, chunks)
-        if key not in known:
-            known[key] = sizes.shape(stage, chunks, schedule.alive_losses(batches))
-        shape, chunks_group = known[key], (plan.interleave, plan.chunk_group)
-        held = schedule.held_units(stage, plan.pp, batches, *chunks_group)
-        most = max(alive * shape.kept_bytes + late * shape.late_bytes for alive, late in held)
-        kept = -(-most // plan.interleave)
-        here = kept if shape.buffer_bytes is None else min(kept, shape.buffer_bytes)
-        outside.append((*shape.outside, *_moving(plan, kept, shape.cache_bytes)))
-        stages.append(
-            StageFootprint(
-                stage=stage,
-                weights_bytes=shape.weights_bytes,
-                gradients_bytes=shape.gradients_bytes,
-                optimizer_bytes=shape.optimizer_bytes,
-                main_bytes=shape.main_bytes,
-                activations_bytes=here + shape.working_bytes,
-                logits_bytes=shape.logits_bytes,
-                cache_bytes=shape.cached_here_bytes,
-                block_bytes=shape.block_bytes,
-                kept_bytes=shape.kept_bytes,
-                late_bytes=shape.late_bytes,
-            )
-        )
+    return footprint_with(workload, plan, Memo())
+
+
+def footprint_with(workload: Workload, plan: ParallelPlan, memo: Memo) -> Footprint:
+    """``footprint`` with what *memo* knows of other plans."""
+    sizes, batches = _Sizes.of(workload, plan, memo), microbatches(workload, plan)
+    losses = SCHEDULES[plan.schedule]().alive_losses(batches)
+    layers, of_stage = _stages(
+        workload.model.layer_kinds, plan.pp, plan.interleave, plan.chunk_layers, plan.mirrors
+    )
+    shapes = [sizes.shape(of_stage.index(own), one, losses) for own, one in enumerate(layers)]
+    held = _held(plan.schedule, plan.pp, batches, plan.interleave, plan.chunk_group)
+    kept, stages = list[int](), list[StageFootprint]()
+    for stage, (own, units) in enumerate(zip(of_stage, held, strict=True)):
+        shape = shapes[own]
+        most = max([alive * shape.kept_bytes + late * shape.late_bytes for alive, late in units])
+        kept.append(-(-most // plan.interleave))
+        stages.append(shape.of_stage(stage, kept[-1]))
     if other := workload.beside(plan):
-        others = footprint(*other).stages
+        others = footprint_with(*other, memo).stages
         stages = [one.beside(two) for one, two in zip(stages, others, strict=True)]
-    host_bytes = workload.table_memory(plan).host_bytes
-    return Footprint(stages=tuple(stages), host_bytes=host_bytes, outside=tuple(outside))
+    return Footprint(
+        stages=tuple(stages),
+        host_bytes=sizes.tables.host_bytes,
+        outside=sizes.outside([shapes[own] for own in of_stage], kept),
+    )
+
+
+_Kinds = tuple[LayerKind, ...]
+
+
+class _StageLayers(NamedTuple):
+    """Layers of a stage: of each chunk, and of all, and how many there are of each kind."""
+
+    chunks: tuple[_Kinds, ...]
+    kinds: _Kinds
+    of_kind: tuple[tuple[LayerKind, int], ...]
+
+
+@lru_cache(maxsize=1024)
+def _counted(things: tuple[T, ...]) -> tuple[tuple[T, int], ...]:
+    """Each of the *things* once, and how often it is there."""
+    return tuple(Counter(things).items())
+
+
+@lru_cache(maxsize=1024)
+def _stages(
+    kinds: _Kinds, pp: int, interleave: int, chunk_layers: tuple[int, ...], mirrors: bool
+) -> tuple[tuple[_StageLayers, ...], tuple[int, ...]]:
+    """Layers of stages that differ in them or are at an end, and which of these each stage has."""
+    spans = layer_spans(len(kinds), pp * interleave, chunk_layers)
+    numbers: dict[tuple[bool, bool, tuple[_Kinds, ...]], int] = {}
+    of_stage = []
+    for stage in range(pp):
+        own = spans_of_stage(spans, stage, pp, mirrors=mirrors)
+        chunks = tuple([kinds[span.start : span.stop] for span in own])
+        key = stage == 0, stage == pp - 1, chunks
+        of_stage.append(numbers.setdefault(key, len(numbers)))
+    found = []
+    for _, _, chunks in numbers:
+        flat = tuple([kind for chunk in chunks for kind in chunk])
+        found.append(_StageLayers(chunks, flat, _counted(flat)))
+    return tuple(found), tuple(of_stage)
+
+
+@lru_cache(maxsize=1024)
+def _held(
+    schedule: str, pp: int, batches: int, interleave: int, group: int
+) -> tuple[Sequence[tuple[int, int]], ...]:
+    """``held_units`` of each stage."""
+    units = SCHEDULES[schedule]().held_units
+    return tuple([units(stage, pp, batches, interleave, group) for stage in range(pp)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +241,7 @@ class _Shape:
         block_bytes: Of the block that keeps most of one micro-batch.
         buffer_bytes: Activations in the NPU at most, where others are in a tier of memory; None:
             all are here.
+        cache_bytes: Of the cache, wherever it is.
         cached_here_bytes: Of the cache, what is in the NPU.
         outside: Weights, gradients and optimizer state in tiers of memory.
     """
@@ -218,6 +260,24 @@ class _Shape:
     cached_here_bytes: int
     outside: tuple[TierBytes, ...]
 
+    def of_stage(self, stage: int, alive_bytes: int) -> StageFootprint:
+        """Footprint of *stage*, where activations of *alive_bytes* are kept at most."""
+        if self.buffer_bytes is not None:
+            alive_bytes = min(alive_bytes, self.buffer_bytes)
+        return StageFootprint(
+            stage=stage,
+            weights_bytes=self.weights_bytes,
+            gradients_bytes=self.gradients_bytes,
+            optimizer_bytes=self.optimizer_bytes,
+            main_bytes=self.main_bytes,
+            activations_bytes=alive_bytes + self.working_bytes,
+            logits_bytes=self.logits_bytes,
+            cache_bytes=self.cached_here_bytes,
+            block_bytes=self.block_bytes,
+            kept_bytes=self.kept_bytes,
+            late_bytes=self.late_bytes,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sizes:
@@ -228,43 +288,69 @@ class _Sizes:
     share: NpuShare
     layers: LayerParameters
     kept: Mapping[LayerKind, LayerActivations]
+    tables: TableMemory
 
     @classmethod
-    def of(cls, workload: Workload, plan: ParallelPlan) -> "_Sizes":
-        share = workload.share(plan)
-        layers = LayerParameters.of(workload.model, plan, share)
-        kept = {kind: LayerActivations.of(kind, plan, share) for kind in layers.of_kind}
-        return cls(workload=workload, plan=plan, share=share, layers=layers, kept=kept)
+    def of(cls, workload: Workload, plan: ParallelPlan, memo: Memo) -> "_Sizes":
+        share = checked_share(workload, plan, memo)
 
-    def shape(self, stage: int, chunks: Sequence[Sequence[LayerKind]], losses: int) -> _Shape:
-        """Shape of all stages like *stage*; *losses*: micro-batches whose logits are held."""
+        def layers() -> tuple[LayerParameters, Mapping[LayerKind, LayerActivations]]:
+            parameters = LayerParameters.of(workload.model, plan, share)
+            kinds = parameters.of_kind
+            return parameters, {kind: LayerActivations.of(kind, plan, share) for kind in kinds}
+
+        parameters, kept = memo.of("layers", layer_key(workload, plan, share), layers)
+        return cls(
+            workload=workload,
+            plan=plan,
+            share=share,
+            layers=parameters,
+            kept=kept,
+            tables=workload.table_memory(plan),
+        )
+
+    def shape(self, stage: int, layers: _StageLayers, losses: int) -> _Shape:
+        """Shape of all stages like *stage*, which has these *layers*.
+
+        *losses*: micro-batches whose logits are held.
+        """
         workload, plan, share = self.workload, self.plan, self.share
-        kinds = [kind for chunk in chunks for kind in chunk]
-        held = self.layers.total(kinds)
+        chunks, kinds, of_kind = layers
+        held = self.layers.of_counts(of_kind)
         counts = StageParameters.of(workload.model, plan, share, stage=stage, layers=held)
         whole = states.GatheredParameters.of(kinds, self.layers, counts, plan)
-        of_kind = Counter(kinds)
-        kept = [self.kept[kind] for kind in of_kind]
+        kept = [self.kept[kind] for kind, _ in of_kind]
         largest = max([layer.whole_bytes for layer in kept]) * plan.recompute_every
         parts = max([layer.parts_bytes for layer in kept])
-        tables = workload.table_memory(plan)
         weights_bytes = ceil(states.weights_bytes(workload, plan, counts, whole))
         main_bytes, moment_bytes = states.optimizer_bytes(workload, plan, counts)
+        cache_bytes = workload.cache_bytes(plan, kinds)
+        here_bytes = cache_bytes if plan.offload.cache == OWN else self._cached_here(kinds)
         return _Shape(
-            weights_bytes=weights_bytes + tables.weights_bytes,
+            weights_bytes=weights_bytes + self.tables.weights_bytes,
             gradients_bytes=workload.gradient_bytes * states.gradients(plan, counts, whole),
-            optimizer_bytes=main_bytes + moment_bytes + tables.state_bytes,
+            optimizer_bytes=main_bytes + moment_bytes + self.tables.state_bytes,
             main_bytes=main_bytes,
-            kept_bytes=sum(self._kept_bytes(chunk) for chunk in chunks),
-            late_bytes=sum([self.kept[kind].all_bytes * n for kind, n in of_kind.items()]),
+            kept_bytes=sum([self._kept_bytes(chunk) * n for chunk, n in _counted(chunks)]),
+            late_bytes=sum([self.kept[kind].all_bytes * n for kind, n in of_kind]),
             working_bytes=largest if plan.recompute == "full" or not workload.trains else parts,
             logits_bytes=losses * _head_bytes(share.exit) if counts.has_head else 0,
-            cache_bytes=workload.cache_bytes(plan, kinds),
-            buffer_bytes=self._buffer_bytes(kept),
-            cached_here_bytes=self._cached_here(kinds),
-            outside=states.outside(workload, plan, counts),
+            cache_bytes=cache_bytes,
             block_bytes=max([max(layer.block_bytes) for layer in kept]),
+            buffer_bytes=self._buffer_bytes(kept),
+            cached_here_bytes=here_bytes,
+            outside=states.outside(workload, plan, counts),
         )
+
+    def outside(
+        self, shapes: Sequence[_Shape], kept_bytes: Sequence[int]
+    ) -> tuple[tuple[TierBytes, ...], ...]:
+        """Bytes of one NPU of each stage in tiers of memory; *kept_bytes*: activations of each."""
+        if not self.plan.offload.places:
+            return ()
+        pairs = zip(shapes, kept_bytes, strict=True)
+        moving = [(*one.outside, *_moving(self.plan, kept, one.cache_bytes)) for one, kept in pairs]
+        return tuple(moving)
 
     def _buffer_bytes(self, layers: Sequence[LayerActivations]) -> int | None:
         """Bytes of the layer at work, of the one before and of those ahead; None: all stay here."""
@@ -276,21 +362,19 @@ class _Sizes:
         return (2 + plan.prefetch) * max(sizes)
 
     def _cached_here(self, kinds: Sequence[LayerKind]) -> int:
-        """Bytes of the caches of the layer at work and of those ahead; all without a tier."""
+        """Bytes of the caches of the layer at work and of those ahead."""
         plan, workload = self.plan, self.workload
-        if plan.offload.cache == OWN:
-            return workload.cache_bytes(plan, kinds)
         batches = microbatches(workload, plan)
         largest = max(workload.cache_bytes(plan, (kind,)) for kind in set(kinds))
         return -(-largest // batches) * min(1 + plan.prefetch, len(kinds))
 
-    def _kept_bytes(self, chunk: Sequence[LayerKind]) -> int:
+    def _kept_bytes(self, chunk: _Kinds) -> int:
         """Bytes of one micro-batch that a chunk keeps."""
         redone = self.plan.redone_layers(len(chunk))
-        inputs = chunk[: redone : self.plan.recompute_every]
-        whole = Counter(chunk[redone:])
-        kept = sum(self.kept[kind].input_bytes for kind in inputs)
-        return kept + sum(self.kept[kind].whole_bytes * n for kind, n in whole.items())
+        inputs = _counted(chunk[: redone : self.plan.recompute_every])
+        whole = _counted(chunk[redone:])
+        kept = sum([self.kept[kind].input_bytes * n for kind, n in inputs])
+        return kept + sum([self.kept[kind].whole_bytes * n for kind, n in whole])
 
 
 def _moving(plan: ParallelPlan, kept_bytes: int, cache_bytes: int) -> list[TierBytes]:

@@ -16,8 +16,8 @@ from simcore.workload.base import Workload
 from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.gradients import served
-from simcore.workload.program.offloaded_step import MAIN_BYTES
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
+from simcore.workload.program.tail.offloaded_step import MAIN_BYTES
 
 _OUTER_BYTES = 8
 """fp32 weights of the last average, and the momentum of their step."""
@@ -79,6 +79,8 @@ def outside(
 ) -> tuple[TierBytes, ...]:
     """Weights, gradients and optimizer state of one NPU that lie in tiers of memory."""
     places = plan.offload.places
+    if not places:
+        return ()
     copies = plan.gradient_replicas if plan.offload.merges else 1
     shard = _shard(plan, counts)
     held = {

@@ -5,11 +5,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from simcore.compute.roofline import Roofline
 from simcore.engines.stages.counts import counts_of_graph, counts_of_program
 from simcore.engines.stages.plan_code import PlanCode
 from simcore.errors import InfeasibleError
 from simcore.kernels.stages.piece_rows import PART_DEP, PART_NODES, lay_out
+from simcore.machine import load_npu
 from simcore.memo import Memo
+from simcore.memory.footprint import footprint, footprint_with
 from simcore.workload import (
     Model,
     ParallelPlan,
@@ -63,6 +66,7 @@ UPDATES = [
 ]
 CHECKED = settings(derandomize=True, deadline=None, max_examples=300)
 SHARED = Memo()
+NPU = load_npu("a100_80")
 
 
 @st.composite
@@ -156,6 +160,9 @@ def test_plans_come_to_the_same_with_what_others_left(job: tuple[Workload, Paral
     assert among_others.counts.nodes == alone.counts.nodes
     assert among_others.counts.matrix_flop == alone.counts.matrix_flop
     assert (among_others.counts.collectives == alone.counts.collectives).all()
+    times = [each.operator_ns(NPU, Roofline()) for each in (among_others, alone)]
+    assert times[0].tolist() == times[1].tolist()
+    assert footprint_with(*job, SHARED) == footprint(*job)
     for batches in alone.runs:
         code, same = alone.code(batches), among_others.code(batches)
         assert (code is None) == (same is None)
@@ -165,6 +172,22 @@ def test_plans_come_to_the_same_with_what_others_left(job: tuple[Workload, Paral
             assert shared[0] == shared[1]
             assert np.array_equal(code.time_of, same.time_of)
             assert np.array_equal(code.fixed, same.fixed)
+
+
+@pytest.mark.parametrize("sizes", [{"micro_batch": 4}, {"tp": 4}, {"dp": 8}, {"cp": 4}])
+def test_plans_of_other_sizes_have_the_same_layout(sizes: dict[str, int]) -> None:
+    memo = Memo()
+    plan = ParallelPlan(tp=2, cp=2, pp=3, dp=4, micro_batch=2, zero_stage=1, sequence_parallel=True)
+    workload = TrainingWorkload(model=MIXED, sequence=128, global_batch=192)
+    programs = [
+        PlanCode(workload, plan.model_copy(update=update), memo).program
+        for update in ({}, sizes, {"zero_stage": 0})
+    ]
+    layouts = [program.layout for program in programs]
+    assert layouts[0] is layouts[1]
+    assert layouts[0] is not layouts[2]
+    assert programs[0].operators != programs[1].operators
+    assert programs[0].collectives != programs[1].collectives
 
 
 @CHECKED

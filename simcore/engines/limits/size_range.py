@@ -20,6 +20,7 @@ from simcore.engines.limits.counted_time import (
 from simcore.errors import InfeasibleError
 from simcore.machine import Dimension, Npu, Platform
 from simcore.machine.system import System
+from simcore.terms import GATHERING
 from simcore.workload import ParallelPlan, Workload, microbatches
 from simcore.workload.graph import Axis, CollectiveOp, GroupLayout
 
@@ -172,10 +173,11 @@ class Traffic:
         rounds = float(messages.sum())
         sent_bytes = float((messages * message_bytes.astype(float)).sum())
         member_bytes, largest = 0.0, int(message_bytes.max(initial=0))
+        sizes = {axis: group.size for axis, group in groups.items()}
         for operation, times in zip(collectives, runs.sum(axis=0).tolist(), strict=True):
-            members = groups[operation.axis].size
-            shards = members if operation.kind.gathers else 1
-            buffer_bytes = operation.size_bytes * shards
+            members, buffer_bytes = sizes[operation.axis], operation.size_bytes
+            if operation.kind in GATHERING:
+                buffer_bytes *= members
             trips = 2.0 * (members.bit_length() + 1)
             rounds += times * 4.0 * members
             sent_bytes += times * trips * buffer_bytes

@@ -5,28 +5,24 @@ Depends on workload and plan alone, so it is worked out once for all machines.
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.engines.collectives.ends import is_shared
 from simcore.engines.events.input import Ints
-from simcore.kernels.npu import layout as n
-from simcore.kernels.stages import piece_rows
+from simcore.engines.stages.piece_code import PieceCode, SharedCollective
 from simcore.kernels.stages import stage_layout as f
-from simcore.kernels.stages.piece_rows import lay_out
 from simcore.memo import Memo
-from simcore.terms import NodeKind
-from simcore.workload.graph import Axis, ports_of
 from simcore.workload.program.units.templates import pieces_of
-from simcore.workload.program.write import StagePieces, TrainingProgram
+from simcore.workload.program.write import TrainingProgram
 from simcore.workload.schedules import SCHEDULES, stacked
 
 Bools = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class UnitTable:
     """S stages with U units each and M messages: all that depends on the pipeline alone.
 
@@ -51,9 +47,10 @@ class UnitTable:
     @property
     def size_bytes(self) -> int:
         """Memory taken by the arrays."""
-        arrays = (self.units, self.backward, self.passed, self.messages)
+        arrays = (self.units, self.backward, self.passed, self.passed, self.messages)
         return sum([array.nbytes for array in arrays])
 
+    @cached_property
     def forward_age(self) -> Ints:
         """(S, U) int64: how many units ago the same pass went forward."""
         stages, units = self.passed.shape
@@ -71,7 +68,7 @@ def unit_table(program: TrainingProgram, memo: Memo) -> UnitTable:
 
 def _table(program: TrainingProgram) -> UnitTable:
     plan, stages = program.plan, program.stages
-    batches = program.stages[0].units.batches
+    batches = program.batches
     every = stacked([stage.units for stage in stages])
     chunk, batch = every.chunk.astype(np.int64), every.microbatch.astype(np.int64)
     backward = every.backward
@@ -124,22 +121,6 @@ def _repeats(which: Ints, backward: Bools, late: Ints, period: int) -> Ints | No
     if (inside & (which[:, :-period] != which[:, period:])).any():
         return None
     return np.stack([first, last], axis=1)
-
-
-_KERNEL_KIND = np.zeros(max(NodeKind) + 1, np.int64)
-_KERNEL_KIND[NodeKind.COMPUTE] = n.COMPUTE
-_KERNEL_KIND[NodeKind.COLLECTIVE] = n.COMMUNICATION
-_KERNEL_KIND[NodeKind.SEND] = n.SEND
-_KERNEL_KIND[NodeKind.RECV] = n.RECV
-_KERNEL_KIND[[NodeKind.MEM_LOAD, NodeKind.MEM_STORE]] = n.TRANSFER
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SharedCollective:
-    """A collective whose members are at several stages: its item and the stages."""
-
-    item: int
-    stages: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -205,18 +186,14 @@ class KeyedProgram:
     """
 
     program: TrainingProgram
-    structure: Hashable
+    structure: tuple[Hashable, ...]
 
     @classmethod
     def of(cls, program: TrainingProgram) -> Self:
         """*program* and its structure."""
-        table, number = program.table, {stage.pieces: 0 for stage in program.stages}
-        number.update({shape: at for at, shape in enumerate(number)})
         structure = (
             program.pipeline,
-            table.structure,
-            tuple([number[stage.pieces] for stage in program.stages]),
-            tuple([(table.numbers(shape.pieces), shape.chunks, shape.finale) for shape in number]),
+            program.layout.structure,
             tuple([operator.phase for operator in program.operators]),
             tuple([operation.axis for operation in program.collectives]),
             tuple([transfer.port for transfer in program.transfers]),
@@ -225,8 +202,8 @@ class KeyedProgram:
 
     @property
     def size_bytes(self) -> int:
-        """Memory taken by the arrays, and by what the structure tells of them."""
-        return 2 * self.program.table.size_bytes
+        """Estimate of the memory taken beside the layout, which is kept by itself."""
+        return 4096 + 16 * len(self.program.table.used)
 
 
 def pipeline_code(known: KeyedProgram, memo: Memo) -> PipelineCode | None:
@@ -234,37 +211,36 @@ def pipeline_code(known: KeyedProgram, memo: Memo) -> PipelineCode | None:
 
     None where its units are not such that they can be looked up.
     """
-    return memo.of("codes", known.structure, lambda: _code(known.program, memo))
+    return memo.of("codes", known.structure, lambda: _code(known, memo))
 
 
-def _code(program: TrainingProgram, memo: Memo) -> PipelineCode | None:
+def _code(known: KeyedProgram, memo: Memo) -> PipelineCode | None:
+    program = known.program
     schedule = SCHEDULES[program.plan.schedule]
     if schedule.overlaps or not schedule.trains:  # these run node by node
         return None
-    table = unit_table(program, memo)
-    shared = _shared_collectives(program)
-    categories, items = _items(program, shared)
-    interner = PieceInterner(program)
-    head, time_of, pieces = interner.rows(items, len(program.operators))
-    if not interner.may_be_remembered(head, pieces):
+    own = memo.of("codes of pieces", known.structure[1:], lambda: PieceCode.of(program))
+    if not own.are_known:
         return None
-    stages, members = len(program.stages), [len(collective.stages) for collective in shared]
+    table = unit_table(program, memo)
+    head, pieces = own.head, own.pieces
+    stages, members = program.plan.pp, [len(collective.stages) for collective in own.shared]
     sizes = [head.size, table.units.size, table.messages.size, len(members), stages * pieces.size]
     unit_at, message_at, members_at, piece_at, stages_at = np.cumsum(sizes).tolist()
     fixed = np.zeros(stages_at + stages * f.PROGRAM_FIELDS, np.int64)
     fixed[:unit_at] = head
-    if not interner.write_units(table, fixed[unit_at:message_at].reshape(table.units.shape)):
+    if not _write_units(own, table, fixed[unit_at:message_at].reshape(table.units.shape)):
         return None
     fixed[message_at:members_at] = table.messages.ravel()
     fixed[members_at:piece_at] = members
     programs = fixed[stages_at:].reshape(stages, f.PROGRAM_FIELDS)
-    _write_programs(programs, table, unit_at, interner.finale_unit(table))
+    _write_programs(programs, table, unit_at, own.finale_unit(table.units.shape[1]))
     return PipelineCode(
         fixed=fixed,
         stages=stages,
-        operators=len(program.operators),
-        ports=len(ports_of(program.transfers)),
-        time_of=time_of,
+        operators=own.operators,
+        ports=own.ports,
+        time_of=own.time_of,
         pieces=pieces,
         piece=piece_at,
         program=stages_at,
@@ -274,9 +250,29 @@ def _code(program: TrainingProgram, memo: Memo) -> PipelineCode | None:
         period=table.period,
         period_batches=table.period_batches,
         shift=int(pieces[:, f.NODES].max() - 1).bit_length(),
-        categories=categories,
-        shared=shared,
+        categories=own.categories,
+        shared=own.shared,
     )
+
+
+def _write_units(own: PieceCode, table: UnitTable, out: Ints) -> bool:
+    """Write the units with the pieces that they run to *out*, (S, U, UNIT_FIELDS).
+
+    Returns:
+        Whether they can be: no unit of the finale but the first asks for the end of its forward
+        pass.
+    """
+    out[:] = table.units
+    shape, finale = own.shape_of[:, None], own.finale_unit(table.units.shape[1])
+    which = table.units[:, :, f.WHICH]
+    out[:, :, f.WHICH] = own.numbers[shape, which]
+    if own.asks.any():
+        asks = own.asks[shape, which]
+        if (asks & (np.arange(which.shape[1]) > finale[:, None])).any():
+            return False
+        out[:, :, f.FORWARD_AGE] = np.where(asks, table.forward_age, 0)
+    out[np.arange(finale.size), finale, f.WHICH] = own.numbers[own.shape_of, -1]
+    return True
 
 
 def _write_programs(programs: Ints, table: UnitTable, unit_at: int, finale_unit: Ints) -> None:
@@ -284,111 +280,3 @@ def _write_programs(programs: Ints, table: UnitTable, unit_at: int, finale_unit:
     programs[:, f.UNITS] = unit_at + np.arange(len(programs)) * table.units[0].size
     programs[:, f.FINALE_UNIT] = finale_unit
     programs[:, f.REPEATS_FROM :] = table.repeats
-
-
-def _shared_collectives(program: TrainingProgram) -> tuple[SharedCollective, ...]:
-    last = program.plan.pp - 1
-    return tuple(
-        SharedCollective(
-            item=item,
-            stages=(0, last) if operation.axis is Axis.EMBEDDING else tuple(range(last + 1)),
-        )
-        for item, operation in enumerate(program.collectives)
-        if is_shared(program.plan, operation.axis)
-    )
-
-
-def _items(
-    program: TrainingProgram, shared: tuple[SharedCollective, ...]
-) -> tuple[tuple[str, ...], Ints]:
-    """Names of the categories; category and shared number of all items, then of messages."""
-    phases = [str(operator.phase) for operator in program.operators]
-    axes = [str(operation.axis) for operation in program.collectives]
-    tiers = [transfer.category for transfer in program.transfers]
-    categories = (*dict.fromkeys(phases), *dict.fromkeys([*axes, "pp"]), *dict.fromkeys(tiers))
-    number = {name: index for index, name in enumerate(categories)}
-    names = [*phases, *axes, *tiers, "pp"]
-    items = np.full((2, len(names)), -1, np.int64)
-    items[0] = [number[name] for name in names]
-    for index, collective in enumerate(shared):
-        items[1, len(phases) + collective.item] = index
-    return categories, items
-
-
-class PieceInterner:
-    """The pieces of all stages, each once: units of many stages and chunks are the same."""
-
-    def __init__(self, program: TrainingProgram) -> None:
-        self._table = program.table
-        self._whole: dict[tuple[tuple[int, int], ...], int] = {}
-        shapes = {stage.pieces: 0 for stage in program.stages}
-        shapes.update({shape: number for number, shape in enumerate(shapes)})
-        self._numbers = np.array([self._shape(shape) for shape in shapes], np.int64)
-        self._asks = np.array([[p.asks_loss for p in shape.pieces[:-1]] for shape in shapes])
-        self._finales = np.array([len(shape.finale) for shape in shapes], np.int64)
-        self._shape_of = np.array([shapes[stage.pieces] for stage in program.stages], np.int64)
-
-    def _shape(self, shape: StagePieces) -> list[int]:
-        """Numbers of a stage's pieces; the last one is the end of its iteration."""
-        numbers = enumerate(self._table.numbers(shape.pieces))
-        entries = [(number, int(which > shape.chunks)) for which, number in numbers]
-        wholes: list[tuple[tuple[int, int], ...]] = [(entry,) for entry in entries[:-1]]
-        wholes.append((*[entries[which] for which in shape.finale], entries[-1]))
-        return [self._whole.setdefault(whole, len(self._whole)) for whole in wholes]
-
-    def finale_unit(self, table: UnitTable) -> Ints:
-        """(S,) int64: the first unit of each stage's finale."""
-        first: Ints = table.units.shape[1] - self._finales[self._shape_of]
-        return first
-
-    def write_units(self, table: UnitTable, out: Ints) -> bool:
-        """Write the units with the pieces that they run to *out*, (S, U, UNIT_FIELDS).
-
-        Returns:
-            Whether they can be: no unit of the finale but the first asks for the end of its
-            forward pass.
-        """
-        out[:] = table.units
-        shape, finale = self._shape_of[:, None], self.finale_unit(table)
-        which = table.units[:, :, f.WHICH]
-        out[:, :, f.WHICH] = self._numbers[shape, which]
-        if self._asks.any():
-            asks = self._asks[shape, which]
-            if (asks & (np.arange(which.shape[1]) > finale[:, None])).any():
-                return False
-            out[:, :, f.FORWARD_AGE] = np.where(asks, table.forward_age(), 0)
-        out[np.arange(finale.size), finale, f.WHICH] = self._numbers[self._shape_of, -1]
-        return True
-
-    def rows(self, items: Ints, operators: int) -> tuple[Ints, Ints, Ints]:
-        """Nodes, children and receives of all pieces; see ``write_rows``."""
-        table = self._table
-        node = table.node.copy()
-        node[0] = _KERNEL_KIND.take(node[0])
-        if table.transfers:
-            ports, moves = ports_of(table.transfers), node[0] == n.TRANSFER
-            port = np.array([ports[transfer.port] for transfer in table.transfers], np.int64)
-            node[0, moves] += port[node[1, moves]]
-            node[1, moves] += len(table.collectives)
-        part = np.empty((len(table.pieces), 5), np.int64)
-        part[:, piece_rows.PART_LAST] = [piece.last_compute for piece in table.pieces]
-        part[:, piece_rows.PART_EXIT] = [piece.exits[-1] for piece in table.pieces]
-        laid_out = lay_out(
-            table.runs, table.section_nodes, table.section_deps, node, table.dep, part
-        )
-        return piece_rows.write_rows(
-            *laid_out,
-            part,
-            np.array([entry for whole in self._whole for entry in whole], np.int64),
-            np.cumsum([0, *[len(whole) for whole in self._whole]]),
-            items,
-            operators,
-        )
-
-    def may_be_remembered(self, head: Ints, pieces: Ints) -> bool:
-        """True if the units can be looked up."""
-        firsts = set(self._numbers[:, 0].tolist())
-        units = set(self._numbers[:, :-1].ravel().tolist())
-        return all(
-            piece_rows.may_be_remembered(head, pieces[which], which in firsts) for which in units
-        )

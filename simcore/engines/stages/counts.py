@@ -43,22 +43,17 @@ class NodeCounts:
 
 def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
     """Counts of *program* with *batches* micro-batches."""
-    shapes = list(dict.fromkeys([stage.pieces for stage in program.stages]))
-    runs = np.zeros((len(shapes), 2, len(program.table.pieces)), np.int64)  # forward, backward
-    for shape, run in zip(shapes, runs, strict=True):
-        for at, (piece, (once, per_batch)) in enumerate(zip(shape.pieces, shape.runs, strict=True)):
-            run[int(at > shape.chunks), program.table.number[piece]] += once + batches * per_batch
-    of_piece, sends = program.table.counts()
-    number = {shape: at for at, shape in enumerate(shapes)}
-    stages = [number[stage.pieces] for stage in program.stages]
-    items = (runs.sum(axis=1) @ of_piece)[stages]
-    messages = (runs @ sends)[stages].T
+    layout, stages = program.layout, np.array(program.layout.of_stage, np.int64)
+    (once, per_batch), (sends, sends_per_batch) = layout.counts
+    items = (once + batches * per_batch).take(stages, axis=0)
+    messages = (sends + batches * sends_per_batch).take(stages, axis=0).T
     operators, sizes = len(program.operators), program.message_bytes
     moving = operators + len(program.collectives)
-    computed, joint = items[:, :operators].sum(axis=0), items[:, operators:moving]
+    of_all = items.sum(axis=0)
+    computed, joint = of_all[:operators], items[:, operators:moving]
     message_bytes = np.array([sizes, (sizes[-1], *sizes[:-1])], np.int64)
     return NodeCounts(
-        nodes=int(items.sum() + 2 * messages.sum()),  # every message is received too
+        nodes=int(of_all.sum() + 2 * messages.sum()),  # every message is received too
         matrix_flop=float(computed @ matrix_flop(program.operators)),
         operators=computed,
         collectives=joint,

@@ -9,7 +9,7 @@ from simcore.compute import COMPUTE_MODELS, ComputeModel
 from simcore.engines.events.input import Ints
 from simcore.engines.stages.code import KeyedProgram, PipelineCode, pipeline_code
 from simcore.engines.stages.counts import NodeCounts, counts_of_program
-from simcore.engines.stages.times import operator_times_ns
+from simcore.engines.stages.times import OperatorTimes
 from simcore.kernels.stages.pipeline_period import KEPT
 from simcore.machine import Npu
 from simcore.memo import Memo
@@ -66,8 +66,8 @@ class PlanCode:
         for known_npu, known_compute, known in self._operator_ns:
             if known_compute is type(compute) and (known_npu is npu or known_npu == npu):
                 return known
-        precision = self._workload.precision
-        times = operator_times_ns(self.program.operators, npu, precision, compute)
+        every = self._memo.of("operator times", None, OperatorTimes)
+        times = every.of(self.program.operators, npu, self._workload.precision, compute)
         self._operator_ns.append((npu, type(compute), times))
         return times
 

@@ -1,5 +1,6 @@
 """Times of operators, collectives and messages on one machine."""
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -54,6 +55,55 @@ def operator_times_ns(
         )
         raise too_long(field, f"one operator, {one.name}, takes at least", slowest * 1e-9)
     return np.array(times, np.int64)
+
+
+_NPUS = 8
+"""Accelerators whose operator times are kept."""
+
+_OPERATORS = 2**14
+"""Operators whose times on one accelerator are kept; they are let go together."""
+
+
+class OperatorTimes:
+    """Times of the operators of many plans, each worked out once."""
+
+    size_bytes = 2**22
+    """Estimate of what they grow to."""
+
+    def __init__(self) -> None:
+        self._known: deque[tuple[Npu, Precision, type[ComputeModel], dict[Operator, int]]]
+        self._known = deque(maxlen=_NPUS)
+
+    def of(
+        self,
+        operators: Sequence[Operator],
+        npu: Npu,
+        precision: Precision,
+        compute: ComputeModel,
+    ) -> Ints:
+        """See ``operator_times_ns``."""
+        known = self._on(npu, precision, type(compute))
+        times = [known.get(one) for one in operators]
+        if None in times:
+            pairs = list(zip(operators, times, strict=True))
+            new = [one for one, time in pairs if time is None]
+            found = dict(
+                zip(new, operator_times_ns(new, npu, precision, compute).tolist(), strict=True)
+            )
+            if len(known) + len(new) > _OPERATORS:
+                known.clear()
+            known.update(found)
+            times = [found[one] if time is None else time for one, time in pairs]
+        return np.array(times, np.int64)
+
+    def _on(
+        self, npu: Npu, precision: Precision, compute: type[ComputeModel]
+    ) -> dict[Operator, int]:
+        for known_npu, *others, found in self._known:
+            if others == [precision, compute] and (known_npu is npu or known_npu == npu):
+                return found
+        self._known.append((npu, precision, compute, {}))
+        return self._known[-1][-1]
 
 
 def collective_times(

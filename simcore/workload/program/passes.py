@@ -21,13 +21,13 @@ al., arXiv:1909.08053, section 3 (tensor parallelism, vocabulary-parallel loss);
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from simcore.terms import CollectiveKind, LayerKind
+from simcore.terms import CollectiveKind, LayerKind, NodeKind
 from simcore.workload.graph import Axis, PassPhase
 from simcore.workload.offload import OWN
 from simcore.workload.program import ends
 from simcore.workload.program.gradients import Bucket
 from simcore.workload.program.layer import LayerWork
-from simcore.workload.program.piece import Section
+from simcore.workload.program.piece import ENTRY, Section, SectionBuilder
 from simcore.workload.program.work import Means, PassPart, PassWriter
 
 TOKEN_BYTES = 8
@@ -207,6 +207,18 @@ class Passes:
         work.compute("final norm", ends.final_norm_gradient(self.means.share))
         work.scatter_gradients([self.head])
         return work.section()
+
+    def receive(self) -> Section:
+        """The message that a pass waits for, beside what it follows."""
+        builder = SectionBuilder()
+        builder.frontier = (builder.add(NodeKind.RECV, -1, ()), ENTRY)
+        return builder.section()
+
+    def send(self) -> Section:
+        """The message to the stage that goes on with a pass."""
+        builder = SectionBuilder()
+        builder.then(NodeKind.SEND, -1)
+        return builder.section()
 
     def _run_layer(self, kind: LayerKind, work: PassWriter, phase: PassPhase) -> None:
         work.phase(phase)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from simcore.kernels.stages.stage_layout import BEFORE, FORWARD
-from simcore.terms import NodeKind
+from simcore.terms import LayerKind, NodeKind
 
 CHAIN = BEFORE
 """Dependency on the last compute node of the unit before, wherever that is."""
@@ -21,6 +21,10 @@ TURN = LOSS - 1
 ENTRY, GATE = LOSS - 2, LOSS - 3
 """Dependencies of a section that is written before it is known what comes before it: on that, and
 on what the gathering of its weights waits for."""
+
+
+Origin = tuple[str, tuple[LayerKind, ...], bool]
+"""Name of what writes a section, the kind of layer if it is one, and True if weights are there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,6 +44,7 @@ class Section:
             there is none.
         in_layer: The nodes serve a layer.
         nodes: K.
+        origin: Name by which the writer of units writes it; None: it belongs to one plan.
     """
 
     kind: tuple[int, ...]
@@ -52,6 +57,19 @@ class Section:
     stored: int
     in_layer: bool
     nodes: int
+    origin: Origin | None = None
+
+    def is_like(self, other: "Section") -> bool:
+        """True if *other* differs in what its operators and collectives amount to alone."""
+        return self is other or (
+            self.kind == other.kind
+            and self.dep == other.dep
+            and self.dep_count == other.dep_count
+            and self.exits == other.exits
+            and self.sums == other.sums
+            and (self.last_compute, self.stored, self.in_layer)
+            == (other.last_compute, other.stored, other.in_layer)
+        )
 
     def placed(self, entry: tuple[int, ...], gate: tuple[int, ...] = ()) -> "Section":
         """The section where it waits for *entry*, and its weights for *gate*."""
@@ -73,6 +91,7 @@ class Section:
             stored=self.stored,
             in_layer=self.in_layer,
             nodes=self.nodes,
+            origin=self.origin,
         )
 
     def _placed(

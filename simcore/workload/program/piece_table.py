@@ -11,7 +11,7 @@ from simcore.terms import NodeKind
 from simcore.workload.graph import CollectiveOp, Operator, TransferOp
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.piece import CHAIN, Piece, Section
-from simcore.workload.program.work import Catalog
+from simcore.workload.program.work import Catalog, Item
 
 Ints = NDArray[np.int64]
 
@@ -36,6 +36,9 @@ class PieceNodes:
 class PieceTable:
     """P pieces, which are made of Q sections.
 
+    Tables of plans that differ in what their operators and collectives amount to alone share all
+    else.
+
     Args:
         pieces: Each once; *catalog* is that of their sections.
         plan: Which they belong to.
@@ -48,6 +51,8 @@ class PieceTable:
         section_nodes, section_deps: (Q,) int64, of each section.
         node: (3, M) int64: the rows kind, item and number of dependencies of all sections' nodes.
         dep: (E,) int64, their dependencies, relative to the section, or CHAIN or LOSS.
+        structure: All but what operators and collectives amount to.
+        used: Numbers in *catalog* of what their nodes do, in order of appearance.
         operators, collectives, transfers: What their nodes do, in order of appearance. In the
             arrays, items are positions in these.
     """
@@ -66,10 +71,9 @@ class PieceTable:
         self.section_deps = np.array([len(section.dep) for section in number], np.int64)
         flat = chain.from_iterable
         used = [item for item in dict.fromkeys(flat([s.item for s in number])) if item >= 0]
+        self.used: tuple[int, ...] = tuple(used)
         entries = catalog.under(plan, used)
-        self.operators = tuple([entry for entry in entries if isinstance(entry, Operator)])
-        self.collectives = tuple([entry for entry in entries if isinstance(entry, CollectiveOp)])
-        self.transfers = tuple([entry for entry in entries if isinstance(entry, TransferOp)])
+        self._name(entries)
         items = np.full(len(catalog) + 1, -1)  # the last one: that of messages, -1
         joint = np.array([isinstance(entry, CollectiveOp) for entry in entries])
         if self.transfers:
@@ -89,15 +93,28 @@ class PieceTable:
         self.node[1] = items[self.node[1]]
         self.dep = np.array([dep for section in number for dep in section.dep], np.int64)
         self._in_layer = np.array([section.in_layer for section in number])
+        self.structure = self._structure()
+
+    def of_plan(self, entries: Sequence[Item]) -> "PieceTable":
+        """This table for a plan whose nodes do *entries*, in the order of those *used* here."""
+        other = PieceTable.__new__(PieceTable)
+        other.__dict__.update(self.__dict__)
+        other._name(entries)
+        return other
+
+    def _name(self, entries: Sequence[Item]) -> None:
+        self.operators = tuple([one for one in entries if one.__class__ is Operator])
+        self.collectives = tuple([one for one in entries if one.__class__ is CollectiveOp])
+        self.transfers: tuple[TransferOp, ...] = ()
+        if len(self.operators) + len(self.collectives) < len(entries):
+            self.transfers = tuple([one for one in entries if isinstance(one, TransferOp)])
 
     @property
     def size_bytes(self) -> int:
         """Memory taken by the arrays."""
         return self.runs.nbytes + self.node.nbytes + self.dep.nbytes
 
-    @property
-    def structure(self) -> tuple[Hashable, ...]:
-        """All but what operators and collectives amount to."""
+    def _structure(self) -> tuple[Hashable, ...]:
         ends = tuple([(piece.last_compute, piece.exits) for piece in self.pieces])
         arrays = (self.runs, self.section_nodes, self.node, self.section_deps, self.dep)
         return *[array.tobytes() for array in arrays], ends

@@ -1,8 +1,8 @@
 """Parameters that one NPU of a stage holds."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Self
 
 from simcore.terms import LayerKind
@@ -29,9 +29,9 @@ class LayerParameters:
             }
         )
 
-    def total(self, kinds: Sequence[LayerKind]) -> BlockParameters:
-        """Parameters of layers of these *kinds* together."""
-        return _added(self.of_kind[kind].times(n) for kind, n in Counter(kinds).items())
+    def of_counts(self, counts: Iterable[tuple[LayerKind, int]]) -> BlockParameters:
+        """Parameters of so many layers of each kind together."""
+        return _added(self.of_kind[kind].times(n) for kind, n in counts)
 
     def buckets(self, kind: LayerKind) -> tuple[Bucket, ...]:
         """The gradient buckets of a layer."""
@@ -120,7 +120,4 @@ class StageParameters:
 
 
 def _added(parameters: Iterable[BlockParameters]) -> BlockParameters:
-    total = BlockParameters()
-    for part in parameters:
-        total = total.plus(part)
-    return total
+    return reduce(BlockParameters.plus, parameters, BlockParameters())

@@ -28,23 +28,34 @@ from simcore.workload.program.gradients import (
 from simcore.workload.program.kernel_costs import gradient_sum
 from simcore.workload.program.piece import GATE, Section, SectionBuilder
 
+Item = Operator | CollectiveOp | TransferOp
+"""Work of a node."""
+
 _Lazy = WeightGathering | BucketTransfer
-_Entry = Operator | CollectiveOp | TransferOp | _Lazy
+Entry = Item | _Lazy
+"""The same, or what that is under each plan."""
 
 
 class Catalog:
     """Collects operators, collectives and transfers while pieces are written, and numbers them."""
 
     def __init__(self) -> None:
-        self._numbers: dict[_Entry, int] = {}
-        self._entries: list[_Entry] = []
+        self._numbers: dict[Entry, int] = {}
+        self._entries: list[Entry] = []
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def under(
-        self, plan: ParallelPlan, numbers: Sequence[int]
-    ) -> list[Operator | CollectiveOp | TransferOp]:
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All of them."""
+        return tuple(self._entries)
+
+    def numbers(self, entries: Sequence[Entry]) -> list[int]:
+        """Numbers of these *entries*; lists those that are new."""
+        return [self._number(entry) for entry in entries]
+
+    def under(self, plan: ParallelPlan, numbers: Sequence[int]) -> list[Item]:
         """Entries with these *numbers* under *plan*."""
         entries = [self._entries[number] for number in numbers]
         return [e.under(plan) if isinstance(e, _Lazy) else e for e in entries]
@@ -61,7 +72,7 @@ class Catalog:
         """Number of this transfer; lists it when it is new."""
         return self._number(operation)
 
-    def _number(self, entry: _Entry) -> int:
+    def _number(self, entry: Entry) -> int:
         number = self._numbers.setdefault(entry, len(self._entries))
         if number == len(self._entries):
             self._entries.append(entry)

@@ -1,5 +1,6 @@
 """Orders of units, worked out once for all plans with the same pipeline."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from simcore.memo import Memo
@@ -31,11 +32,24 @@ class UnitOrder:
     cut: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class OrderEnds:
+    """What the end of each stage's order asks of its pieces."""
+
+    stages: tuple[Hashable, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StageOrders:
-    """The orders of all stages."""
+    """The orders of all stages.
+
+    Attributes:
+        stages: In order.
+        ends: All but the units, of each: one object for all pipelines with the same.
+    """
 
     stages: tuple[UnitOrder, ...]
+    ends: OrderEnds
 
     @property
     def size_bytes(self) -> int:
@@ -43,10 +57,10 @@ class StageOrders:
         return sum(order.units.size_bytes for order in self.stages)
 
 
-def unit_orders(plan: ParallelPlan, batches: int, memo: Memo) -> tuple[UnitOrder, ...]:
+def unit_orders(plan: ParallelPlan, batches: int, memo: Memo) -> StageOrders:
     """The order on each stage of *plan* with *batches* micro-batches."""
     key = pipeline_key(plan, batches)
-    return memo.of("orders of units", key, lambda: _orders(key)).stages
+    return memo.of("orders of units", key, lambda: _orders(key, memo))
 
 
 def pipeline_key(plan: ParallelPlan, batches: int) -> PipelineKey:
@@ -54,8 +68,10 @@ def pipeline_key(plan: ParallelPlan, batches: int) -> PipelineKey:
     return plan.schedule, plan.pp, batches, plan.interleave, plan.chunk_group
 
 
-def _orders(key: PipelineKey) -> StageOrders:
-    return StageOrders(stages=tuple([_order(key, stage) for stage in range(key[1])]))
+def _orders(key: PipelineKey, memo: Memo) -> StageOrders:
+    stages = tuple([_order(key, stage) for stage in range(key[1])])
+    ends = tuple([(order.ends, order.late, order.all_late, order.cut) for order in stages])
+    return StageOrders(stages=stages, ends=memo.of("ends of orders", ends, lambda: OrderEnds(ends)))
 
 
 def _order(key: PipelineKey, stage: int) -> UnitOrder:

@@ -1,22 +1,21 @@
 """The pieces of a stage: one forward and one backward pass through a chunk of its layers."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import ClassVar
 
-from simcore.terms import LayerKind, NodeKind
+from simcore.terms import LayerKind
 from simcore.workload.offload import OWN
 from simcore.workload.program.gradients import Bucket
 from simcore.workload.program.passes import Passes
 from simcore.workload.program.piece import (
     CHAIN,
-    ENTRY,
     LOSS,
     TURN,
+    Origin,
     Piece,
     Section,
-    SectionBuilder,
     SectionRun,
     join,
     nothing,
@@ -133,7 +132,7 @@ class UnitWriter:
         runs: list[SectionRun] = []
         entry: tuple[int, ...] = (CHAIN,)
         if not chunk.is_last:
-            runs.append(SectionRun(self._section(_receive, entry=entry)))
+            runs.append(SectionRun(self._section(self.passes.receive, entry=entry)))
         elif chunk.turns:
             entry = (CHAIN, TURN)
         elif forward.exits != (forward.last_compute,):
@@ -151,7 +150,7 @@ class UnitWriter:
         if chunk.turns and chunk.is_first:
             entry = (*chain, TURN)
         elif not chunk.is_first:
-            runs.append(SectionRun(self._section(_receive, entry=chain)))
+            runs.append(SectionRun(self._section(self.passes.receive, entry=chain)))
         elif chunk.has_table:
             runs.append(
                 SectionRun(self._section(self.passes.embedding_forward, entry=chain, gate=gate([])))
@@ -164,7 +163,7 @@ class UnitWriter:
         if chunk.has_head:
             runs.append(self._end(self.passes.head_forward, runs, gate(layers)))
         if not chunk.is_last:
-            runs.append(self._end(_send, runs))
+            runs.append(self._end(self.passes.send, runs))
         return piece_of(runs)
 
     def _forward_writers(self, layers: int) -> Sequence[_Write]:
@@ -204,7 +203,7 @@ class UnitWriter:
 
     def _sent(self, runs: list[SectionRun], chunk: Chunk) -> list[SectionRun]:
         """*runs* of a backward pass, and its message unless the chunk begins the model."""
-        return runs if chunk.is_first else [*runs, self._end(_send, runs)]
+        return runs if chunk.is_first else [*runs, self._end(self.passes.send, runs)]
 
     def _section(
         self,
@@ -217,12 +216,29 @@ class UnitWriter:
         key = (write.__name__, kinds, entry, gate)
         section = self.sections.get(key)
         if section is None:
-            plain = (write.__name__, kinds, gate is None)
-            if plain not in self.sections:
-                written = write(*kinds) if gate is None else write(*kinds, gathered=True)
-                self.sections[plain] = written
-            section = self.sections[key] = self.sections[plain].placed(entry, gate or ())
+            plain = self.plain((write.__name__, kinds, gate is None))
+            section = self.sections[key] = plain.placed(entry, gate or ())
         return section
+
+    def plain(self, origin: Origin) -> Section:
+        """The section of this name before it is placed."""
+        section = self.sections.get(origin)
+        if section is None:
+            name, kinds, is_there = origin
+            write: _Write = getattr(self.passes, name)
+            written = write(*kinds) if is_there else write(*kinds, gathered=True)
+            section = self.sections[origin] = replace(written, origin=origin)
+        return section
+
+    def like(self, plain: Mapping[Origin, Section]) -> list[int] | None:
+        """Items of this writer's sections that stand for *plain* ones; None: they are others."""
+        items: list[int] = []
+        for origin, section in plain.items():
+            own = self.plain(origin)
+            if not own.is_like(section):
+                return None
+            items += own.item
+        return items
 
     @property
     def _streams(self) -> bool:
@@ -276,18 +292,6 @@ def _runs(layers: Sequence[Section], order: range) -> list[SectionRun]:
     return [
         SectionRun(layers[start], order[start:end]) for start, end in zip(starts, ends, strict=True)
     ]
-
-
-def _receive() -> Section:
-    builder = SectionBuilder()
-    builder.frontier = (builder.add(NodeKind.RECV, -1, ()), ENTRY)
-    return builder.section()
-
-
-def _send() -> Section:
-    builder = SectionBuilder()
-    builder.then(NodeKind.SEND, -1)
-    return builder.section()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

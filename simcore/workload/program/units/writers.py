@@ -16,6 +16,7 @@ from simcore.workload.program.passes import LayerMeans, Passes
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.program.units.pieces import UnitWriter
 from simcore.workload.program.work import Catalog, Means
+from simcore.workload.rules import checked_share
 
 _MOST_ENTRIES = 4096
 """A catalog of more operators and collectives, to which each plan adds its own, is let go."""
@@ -41,12 +42,16 @@ what follows them, but nothing within a layer or an end of the model."""
 
 
 def unit_writer(workload: Workload, plan: ParallelPlan, memo: Memo) -> UnitWriter:
-    """The writer of the units of *plan*, which must have passed ``check_splits``."""
-    share = workload.share(plan)
+    """The writer of the units of *plan*.
+
+    Raises:
+        InfeasibleError: It does not fit the workload.
+    """
+    share = checked_share(workload, plan, memo)
     cached = dict.fromkeys(dict.fromkeys(workload.model.layer_kinds), (0, 0))
     if plan.offload.cache != OWN:
         cached = {kind: workload.cache_moves(plan, kind) for kind in cached}
-    key = _key(workload, plan, share), tuple(cached.values())
+    key = layer_key(workload, plan, share), tuple(cached.values())
     make = partial(_writer, workload.model, plan, share, cached)
     writer = memo.of("writers of units", key, make)
     if len(writer.passes.means.catalog) > _MOST_ENTRIES:
@@ -54,8 +59,8 @@ def unit_writer(workload: Workload, plan: ParallelPlan, memo: Memo) -> UnitWrite
     return writer
 
 
-def _key(workload: Workload, plan: ParallelPlan, share: NpuShare) -> Hashable:
-    """All that decides the sections of layers, ends and messages.
+def layer_key(workload: Workload, plan: ParallelPlan, share: NpuShare) -> Hashable:
+    """All that decides what an NPU holds of layers, and the sections of layers, ends and messages.
 
     The number of replicas is of no concern where they do not meet within units, in the layers or
     beside them, and next to none where units move weights and gradients; that of the stages only

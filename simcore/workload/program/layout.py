@@ -1,0 +1,228 @@
+"""The layout of programs: all of them but what operators and collectives amount to.
+
+Plans whose layers take the same steps have it in common, whatever their sizes. It is written once,
+and other plans only say what the operators and collectives of its nodes are.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcore.workload.base import Workload
+from simcore.workload.plan import ParallelPlan
+from simcore.workload.program.piece import Origin, Piece, Section
+from simcore.workload.program.piece_table import PieceTable
+from simcore.workload.program.tail.tail import StageEnds, WrittenTail
+from simcore.workload.program.units.orders import OrderEnds
+from simcore.workload.program.units.pieces import UnitWriter
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StagePieces:
+    """The pieces of all stages of one shape.
+
+    Attributes:
+        pieces: With v chunks: the first unit, the forward unit of each chunk, the backward unit of
+            each chunk, where the schedule cuts backward passes those without weight gradients,
+            where it has these as units of their own those too, and the tail of the iteration.
+        chunks: v.
+        runs: (once, per_batch) of each piece: m micro-batches run it once + m x per_batch times.
+        finale: Pieces of the units from the first of the chunks' last backward units on.
+    """
+
+    pieces: tuple[Piece, ...]
+    chunks: int
+    runs: tuple[tuple[int, int], ...]
+    finale: tuple[int, ...]
+
+    @property
+    def in_order(self) -> tuple[Piece, ...]:
+        """The pieces as they are listed in the table: what waits for nothing after what waits."""
+        first, *others, tail = self.pieces
+        return (*others, first, tail)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StageShape:
+    """What stages with the same layers and ends have in common.
+
+    Attributes:
+        pieces: What they are made of.
+        tail: The end of the last piece; None: without backward passes there is none.
+        items: Numbers of what its nodes do in the first plan.
+    """
+
+    pieces: StagePieces
+    tail: WrittenTail | None
+    items: tuple[int, ...]
+
+    @property
+    def unit_sections(self) -> list[Section]:
+        """All sections of its pieces but the tail's own."""
+        *units, last = self.pieces.pieces
+        late = last.runs if self.tail is None else last.runs[:-1]
+        return [section for piece in units for section, _ in piece.runs] + [s for s, _ in late]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ProgramLayout:
+    """Programs of H shapes of stages.
+
+    Attributes:
+        ends: Of the shapes.
+        shapes: In order of their first stages.
+        of_stage: Number of the shape of each stage.
+        spans: Layers of each chunk of each stage.
+        table: Of all pieces, with what the nodes of the first plan do.
+        plain: Sections of layers and ends, before they are placed, by origin.
+        is_shared: Nothing but the tails depends on more than these.
+    """
+
+    ends: StageEnds
+    shapes: tuple[StageShape, ...]
+    of_stage: tuple[int, ...]
+    spans: tuple[tuple[range, ...], ...]
+    table: PieceTable
+    plain: dict[Origin, Section]
+    is_shared: bool
+
+    @classmethod
+    def of(
+        cls,
+        ends: StageEnds,
+        shapes: Sequence[StageShape],
+        of_stage: Sequence[int],
+        spans: tuple[tuple[range, ...], ...],
+        *,
+        writer: UnitWriter,
+        plan: ParallelPlan,
+    ) -> Self:
+        """The layout of *shapes*, whose units *writer* has written for *plan*."""
+        pieces = dict.fromkeys([piece for shape in shapes for piece in shape.pieces.in_order])
+        sections = [section for shape in shapes for section in shape.unit_sections]
+        origins = dict.fromkeys([section.origin for section in sections if section.nodes])
+        plain = {origin: writer.plain(origin) for origin in origins if origin is not None}
+        return cls(
+            ends=ends,
+            shapes=tuple(shapes),
+            of_stage=tuple(of_stage),
+            spans=spans,
+            table=PieceTable(tuple(pieces), writer.passes.means.catalog, plan),
+            plain=plain,
+            is_shared=None not in origins,
+        )
+
+    @property
+    def size_bytes(self) -> int:
+        """Estimate of the memory that it takes."""
+        return 5 * self.table.size_bytes
+
+    @property
+    def shape_of_stages(self) -> list[StageShape]:
+        """The shape of each stage."""
+        return [self.shapes[number] for number in self.of_stage]
+
+    @cached_property
+    def structure(self) -> Hashable:
+        """All that tells its programs from those of other layouts."""
+        table = self.table
+        shapes = [
+            (table.numbers(one.pieces.pieces), one.pieces.chunks, one.pieces.finale)
+            for one in self.shapes
+        ]
+        return table.structure, self.of_stage, tuple(shapes)
+
+    @cached_property
+    def counts(self) -> tuple[Ints, Ints]:
+        """Nodes of a stage of each shape, once in an iteration and once per micro-batch.
+
+        Returns:
+            (2, H, O + C + T) int64 of operators, collectives and transfers; (2, H, 2) int64 of
+            messages in forward and in backward pieces.
+        """
+        runs = np.zeros((2, len(self.shapes), 2, len(self.table.pieces)), np.int64)
+        for number, shape in enumerate(self.shapes):
+            pieces = shape.pieces
+            for at, (piece, often) in enumerate(zip(pieces.pieces, pieces.runs, strict=True)):
+                runs[:, number, int(at > pieces.chunks), self.table.number[piece]] += often
+        of_piece, sends = self.table.counts()
+        return runs.sum(axis=2) @ of_piece, runs @ sends
+
+    @cached_property
+    def _items(self) -> list[int]:
+        """Items of the plain sections and of the tails, one after the other."""
+        of_units = [section.item for section in self.plain.values()]
+        parts = [*of_units, *[shape.items for shape in self.shapes]]
+        return [item for part in parts for item in part]
+
+    def items_for(self, items: Sequence[int]) -> list[int] | None:
+        """Numbers of what another plan's nodes do, in place of those *used* by the table.
+
+        Args:
+            items: Those of its plain sections and tails, which are like these.
+
+        Returns:
+            None: what is one item here is several there, or the other way round.
+        """
+        pairs = set(zip(self._items, items, strict=True))
+        means = dict(pairs)
+        if len(pairs) != len(means) or len(set(means.values())) != len(means):
+            return None
+        return [means[item] for item in self.table.used]
+
+
+_VARIANTS = 8
+"""Layouts that are kept of plans that the key does not tell apart."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layouts:
+    """Layouts of plans with the same key, the latest first."""
+
+    layouts: tuple[ProgramLayout, ...] = ()
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory that they take."""
+        return 1024 + sum(layout.size_bytes for layout in self.layouts)
+
+    def joined(self, layout: ProgramLayout) -> "Layouts":
+        """These and *layout*."""
+        return Layouts((layout, *self.layouts)[:_VARIANTS])
+
+
+_AMOUNTS = frozenset(
+    {
+        "tp",
+        "cp",
+        "dp",
+        "ep",
+        "etp",
+        "dispatch_group",
+        "micro_batch",
+        "shard",
+        "bucket_bytes",
+        "order",
+    }
+)
+"""Fields of a plan that tell how much there is to do: of which nodes, sections say themselves."""
+
+
+def layout_key(workload: Workload, plan: ParallelPlan, ends: OrderEnds) -> Hashable:
+    """All that decides which sections follow each other, and mostly what these are.
+
+    Args:
+        workload: What is to be done.
+        plan: How it is spread.
+        ends: Of the orders of the units.
+    """
+    chosen = [value for name, value in plan.__dict__.items() if name not in _AMOUNTS]
+    degrees = plan.tp, plan.cp, plan.gradient_replicas, plan.ep, plan.expert_tp
+    spread = [degree > 1 for degree in degrees]
+    return workload.model, ends, plan.last_stage == 0, *spread, *chosen

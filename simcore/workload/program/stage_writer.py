@@ -1,0 +1,147 @@
+"""Writes what the stages of one plan do."""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+from simcore.memo import Memo
+from simcore.workload.base import Net
+from simcore.workload.plan import ParallelPlan
+from simcore.workload.program.layout import ProgramLayout, StagePieces, StageShape
+from simcore.workload.program.piece import SectionRun, join, nothing, piece_of
+from simcore.workload.program.stage_parameters import StageParameters
+from simcore.workload.program.tail.place import TailPlace
+from simcore.workload.program.tail.tail import StageEnd, StageEnds, Tail, Tails, WrittenTail
+from simcore.workload.program.units.orders import UnitOrder
+from simcore.workload.program.units.pieces import (
+    Chunk,
+    StageUnits,
+    UnitWriter,
+    cut_units,
+    forward_units,
+    separate_units,
+    whole_units,
+)
+from simcore.workload.program.work import Catalog, Means
+from simcore.workload.schedules import SCHEDULES
+from simcore.workload.spans import stage_spans
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StageWriter:
+    """Writes the programs of the stages, which share most of their pieces.
+
+    Attributes:
+        writer: Of the units.
+        tail_key: Of the tails.
+        memo: What is known of other plans.
+    """
+
+    model: Net
+    plan: ParallelPlan
+    means: Means
+    writer: UnitWriter
+    tail_key: Hashable
+    memo: Memo
+
+    def layout(self, spans: tuple[range, ...], orders: Sequence[UnitOrder]) -> ProgramLayout:
+        """The layout of all stages.
+
+        Args:
+            spans: Layers of each chunk of the model.
+            orders: Of the units of each stage.
+        """
+        numbers: dict[object, int] = {}
+        ends, their_orders, of_stage = list[StageEnd](), list[UnitOrder](), list[int]()
+        own = tuple([stage_spans(spans, self.plan, stage) for stage in range(self.plan.pp)])
+        for stage, order in enumerate(orders):
+            chunks = self._chunks(stage, own[stage])
+            # whole units lie between a chunk's last backward unit and the end
+            end = order.ends, order.late, order.all_late, order.cut
+            key = (stage == 0, stage == self.plan.pp - 1, chunks, *end)
+            if key not in numbers:
+                numbers[key] = len(ends)
+                layers = Counter(kind for chunk in chunks for kind in chunk.layers)
+                ends.append(StageEnd(stage, tuple(layers.items()), chunks))
+                their_orders.append(order)
+            of_stage.append(numbers[key])
+        every = tuple(ends)
+        known = self.memo.of("ends of stages", (self.model, every), lambda: StageEnds(every))
+        pairs = zip(known.ends, their_orders, self._tails(known), strict=True)
+        shapes = [self._shape(*one) for one in pairs]
+        return ProgramLayout.of(known, shapes, of_stage, own, writer=self.writer, plan=self.plan)
+
+    def items_in(self, layout: ProgramLayout) -> list[int] | None:
+        """Numbers of what the nodes of *layout* do in this plan; None: its nodes are others."""
+        items = self.writer.like(layout.plain)
+        if items is None:
+            return None
+        for shape, own in zip(layout.shapes, self._tails(layout.ends), strict=True):
+            if shape.tail is not None and own is not None:
+                if not own.is_like(shape.tail):
+                    return None
+                items += self.means.catalog.numbers(own.entries)
+        return layout.items_for(items)
+
+    def _chunks(self, stage: int, spans: Sequence[range]) -> tuple[Chunk, ...]:
+        model, end, last = self.model, self.plan.last_stage, len(spans) - 1
+        turns = self.plan.mirrors and stage == self.plan.pp - 1
+        has_ends = model.vocabulary > 0
+        return tuple(
+            Chunk(
+                layers=model.layer_kinds[span.start : span.stop],
+                is_first=(stage == 0 and index == 0) or (turns and index == last),
+                is_last=(stage == end and index == last) or (turns and index == 0),
+                has_table=stage == 0 and index == 0 and has_ends,
+                has_head=stage == end and index == last and has_ends,
+                turns=turns,
+            )
+            for index, span in enumerate(spans)
+        )
+
+    def _shape(self, end: StageEnd, order: UnitOrder, tail: WrittenTail | None) -> StageShape:
+        units = self._units(end.chunks, order)
+        items, last = list[int](), nothing()
+        if tail is not None:
+            items = self.means.catalog.numbers(tail.entries)
+            placed = TailPlace.of(end.chunks, units, order.ends).put(tail.section, items)
+            last = join([*units.late, piece_of([SectionRun(placed)])])
+        pieces = StagePieces(
+            pieces=(*units.pieces, last),
+            chunks=len(end.chunks),
+            runs=(*units.runs, (1, 0)),
+            finale=max(order.ends, key=len),
+        )
+        return StageShape(pieces=pieces, tail=tail, items=tuple(items))
+
+    def _units(self, chunks: Sequence[Chunk], order: UnitOrder) -> StageUnits:
+        schedule = SCHEDULES[self.plan.schedule]
+        if not schedule.trains:
+            return forward_units(self.writer, chunks)
+        if schedule.mirrors:
+            return separate_units(self.writer, chunks, order.cut)
+        if schedule.splits_backward:
+            return cut_units(self.writer, chunks[0], order.late, none_in_time=order.all_late)
+        return whole_units(self.writer, chunks)
+
+    def _tails(self, ends: StageEnds) -> tuple[WrittenTail | None, ...]:
+        """The tail of each of the *ends*."""
+        if not SCHEDULES[self.plan.schedule].trains:
+            return (None,) * len(ends.ends)
+
+        def write() -> Tails:
+            return Tails(tuple([self._tail(end) for end in ends.ends]))
+
+        return self.memo.of("tails", (ends, self.tail_key), write).tails
+
+    def _tail(self, end: StageEnd) -> WrittenTail:
+        own = self.writer.parameters
+        parameters = StageParameters.of(
+            self.model,
+            self.plan,
+            self.means.share,
+            stage=end.stage,
+            layers=own.of_counts(end.layers),
+        )
+        means = replace(self.means, catalog=Catalog())
+        return Tail(means=means, parameters=parameters, layers=own, chunks=end.chunks).write()
