@@ -51,6 +51,7 @@ from simcore.garbage import no_collection as no_collection  # provisional
 from simcore.kernels.designs.children import MOVES as MOVES  # provisional
 from simcore.kernels.designs.children import breed_designs as breed_designs  # provisional
 from simcore.kernels.designs.children import move_designs as move_designs  # provisional
+from simcore.kernels.designs.chosen import best_design as best_design  # provisional
 from simcore.kernels.designs.known import add_keys as add_keys  # provisional
 from simcore.kernels.designs.known import find_keys as find_keys  # provisional
 from simcore.kernels.designs.known import keys_of_designs as keys_of_designs  # provisional
