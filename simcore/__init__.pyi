@@ -47,7 +47,9 @@ from simcore.files.yaml_file import parse_yaml as parse_yaml  # provisional
 from simcore.files.yaml_file import read_table as read_table  # provisional
 from simcore.files.yaml_file import read_yaml as read_yaml  # provisional
 from simcore.formats.timeline.timeline import Timeline as Timeline  # provisional
+from simcore.garbage import collect_rarely as collect_rarely  # provisional
 from simcore.garbage import no_collection as no_collection  # provisional
+from simcore.garbage import rare_collection as rare_collection  # provisional
 from simcore.kernels.designs.children import MOVES as MOVES  # provisional
 from simcore.kernels.designs.children import breed_designs as breed_designs  # provisional
 from simcore.kernels.designs.children import move_designs as move_designs  # provisional

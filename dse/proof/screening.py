@@ -37,8 +37,11 @@ class NoScreen:
     def hear(self, trials: Sequence[Trial]) -> None:
         """Take note of feasible trials of others, under the numbers that the study gives them."""
 
-    def verdict(self, design: Design) -> Evaluation | None:
-        """The outcome of a design that need not be simulated; None: it must be."""
+    def verdict(self, design: Design, genome: Genome | None = None) -> Evaluation | None:
+        """The outcome of a design that need not be simulated; None: it must be.
+
+        *genome*: the same design, where that is known.
+        """
         return None
 
     def learn(self, trial: Trial) -> None:
@@ -200,11 +203,11 @@ class StudyScreen(NoScreen):
         left: Flags = np.asarray((least < np.inf).all(axis=1))
         return left & ~beaten(self._front.points, least) if self._front.kept else left
 
-    def verdict(self, design: Design) -> Evaluation | None:
+    def verdict(self, design: Design, genome: Genome | None = None) -> Evaluation | None:
         if not self._is_bounded or not (self._decided.limits or self._front.kept):
             return None
         is_met = self._is_worth(self._plan_of(design), self._told)
-        genome = self._genome_of(design)
+        genome = self._genome_of(design) if genome is None else genome
         if self._is_left(genome, is_met):
             return None
         row = np.array([self.genomes.rows(genome)], np.int32)

@@ -10,7 +10,7 @@ from dse.space import Check, Design, Space
 from dse.space.encoding import Style
 
 if TYPE_CHECKING:
-    from dse.samplers.design import Hopes
+    from dse.samplers.design import Genome, Hopes
     from dse.samplers.storage import TrialStorage
 
 Handle = TypeVar("Handle")
@@ -38,10 +38,12 @@ class Proposal(Generic[Handle]):
     Attributes:
         design: Its values.
         handle: What the proposer needs to know it again.
+        genome: The design in the columns of ``samplers.design``, where the proposer knows it.
     """
 
     design: Design
     handle: Handle = field(repr=False)
+    genome: "Genome | None" = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

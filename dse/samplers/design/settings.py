@@ -1,6 +1,7 @@
 """Settings of the design search, with defaults that serve every problem."""
 
 from dataclasses import dataclass
+from math import log2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ class Settings:
         Returns:
             None: any number, while little is known.
         """
-        return None if told < _MANY else -(-results // _PER_PLAN)
+        return None if told < _MANY else _plans_met(told + results) - _plans_met(told)
 
     def litter(self, results: int) -> "Litter | None":
         """Size of what is bred for a lesson of so many results; None: nothing is."""
@@ -99,8 +100,13 @@ _MANY, _PARTS, _LONGEST = 1000, 128, 64
 more by one first lesson, so many times at most.
 """
 
-_PER_PLAN = 256
-"""Results for one new plan: to know its bound takes 10 to 20 ms."""
+_NEW_PLANS = 8
+"""New plans each time that results have doubled: to know the bound of one takes 10 to 20 ms."""
+
+
+def _plans_met(told: int) -> int:
+    """New plans from ``_MANY`` results on up to *told* ones."""
+    return int(_NEW_PLANS * log2(told / _MANY))
 
 
 LOCAL = Settings(initial=1, children=0, fresh=0.0, untried=0.0, local=1.0, lesson=4)
