@@ -47,7 +47,7 @@ class Settings:
 
         What a result teaches falls with the number of those before, and so does what it may cost.
         """
-        return told + self.lesson * min(max((told - _MANY) // _PARTS, 1), _LONGEST)
+        return told + self.lesson * (min(told // _PARTS, _LONGEST) if told >= _MANY else 1)
 
     def drawn(self, told: int) -> float:
         """Share of uniform draws after *told* results: they find ever less that is new and good."""
@@ -96,8 +96,8 @@ class Litter:
 
 
 _MANY, _PARTS, _LONGEST = 1000, 128, 64
-"""Results from which on uniform draws and new plans get fewer, and lessons longer: after so many
-more by one first lesson, so many times at most.
+"""Results from which on uniform draws and new plans get fewer, and lessons longer: one first lesson
+for so many results, so many times at most.
 """
 
 _NEW_PLANS = 8
