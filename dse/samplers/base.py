@@ -125,6 +125,7 @@ class ProposerInput:
         look: How a sampler of Optuna sees the space; None: as suits it.
         storage: Of the trials of the Optuna study that is asked; None: a new one in memory.
         window: Designs that may be under way, at least (``most_open``); None: as many at any time.
+        searches: Searches of the study, of which this is one.
     """
 
     space: Space
@@ -141,6 +142,7 @@ class ProposerInput:
     look: Look | None = None
     storage: "TrialStorage | None" = None
     window: int | None = None
+    searches: int = 1
 
     def admits(self, design: Design) -> bool:
         """True if *design* breaks none of the checks."""

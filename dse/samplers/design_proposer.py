@@ -17,7 +17,7 @@ class DesignProposer(Proposer[Genome]):
     def __init__(self, what: ProposerInput, settings: Settings | None = None) -> None:
         self._space = GenomeSpace(what.space)
         self._signs = tuple(zip(what.goals.objectives, what.goals.signs, strict=True))
-        settings = settings or Settings()
+        settings = replace(settings or Settings(), searches=what.searches)
         self.in_lessons = settings.children > 0
         if what.population is not None:
             settings = replace(settings, initial=what.population)
