@@ -63,8 +63,11 @@ class KeptTrials(Sequence[Trial]):
         kinds = tuple([value.__class__ for value in values])
         names = metrics.names if isinstance(metrics, Metrics) else None
         self._shape_of.append(self._shape(trial, kinds, names))
-        pairs = zip(kinds, values, strict=True)
-        self._codes.extend([self._code(pair) for pair in pairs if pair[0] is not float])
+        choices = [pair for pair in zip(kinds, values, strict=True) if pair[0] is not float]
+        try:
+            self._codes.extend([self._choices[choice] for choice in choices])
+        except KeyError:
+            self._codes.extend([self._code(choice) for choice in choices])
         self._numbers.extend([value for value in values if value.__class__ is float])
         self._numbers.extend(found.objectives.values())
         self._numbers.extend(found.constraints.values())
