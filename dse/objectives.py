@@ -3,12 +3,16 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simcore import ConfigError, Registry, SimulationError
 
 Sense = Literal["minimise", "maximise"]
 Metrics = Mapping[str, float]
+Number = TypeVar("Number", float, NDArray[np.float64])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,13 @@ class Objective:
                 got = metrics.get(name)
                 raise SimulationError(f"the evaluator must give a finite {name}, but got {got!r}.")
             result *= metrics[name]
+        return result
+
+    def column(self, metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """The objective of N evaluations, whose finite *metrics* are columns of as many rows."""
+        result = np.array(1.0)
+        for name in self.metrics:
+            result = result * metrics[name]
         return result
 
 
@@ -198,7 +209,14 @@ class Limit:
 
     def violation(self, metrics: Metrics) -> float:
         """Excess over the limit, as a share of the bound; 0 or less is feasible."""
-        excess = self.metric.value(metrics) / self.bound - 1.0
+        return self._excess(self.metric.value(metrics))
+
+    def violations(self, metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """``violation`` of N evaluations, whose metrics are columns."""
+        return self._excess(self.metric.column(metrics))
+
+    def _excess(self, value: Number) -> Number:
+        excess = value / self.bound - 1.0
         return excess if self.sense == "at_most" else -excess
 
     def excess(self, metrics: Metrics) -> str:
@@ -284,7 +302,7 @@ class Scenario:
     name: str
     weight: float = 1.0
 
-    def metrics_of(self, metrics: Metrics) -> Metrics:
+    def metrics_of(self, metrics: Mapping[str, Number]) -> Mapping[str, Number]:
         """Its own ones among *metrics*, by their plain names."""
         ending = f"@{self.name}"
         return {
@@ -355,6 +373,24 @@ class Goals:
         """All limits of one evaluation, by name; 0 or less is feasible."""
         each = [scenario.metrics_of(metrics) for scenario in self.scenarios] or [metrics]
         return {limit.name: max(limit.violation(own) for own in each) for limit in self.limits}
+
+    def value_columns(self, metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """(N, M) ``values`` of N evaluations, whose metrics are columns."""
+        if not self.scenarios:
+            return np.stack([OBJECTIVES[name].column(metrics) for name in self.objectives], axis=1)
+        each = [scenario.metrics_of(metrics) for scenario in self.scenarios]
+        weights = [scenario.weight for scenario in self.scenarios]
+        columns = []
+        for name, sense in self.objectives.items():
+            rows = np.stack([OBJECTIVES[name].column(own) for own in each], axis=1).tolist()
+            columns.append([self.aggregate.of(row, weights, sense) for row in rows])
+        return np.array(columns).T
+
+    def are_exceeded(self, metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
+        """(N,) whether any limit is exceeded in N evaluations, whose metrics are columns."""
+        each = [scenario.metrics_of(metrics) for scenario in self.scenarios] or [metrics]
+        found = [limit.violations(own) > 0 for limit in self.limits for own in each]
+        return np.asarray(np.any(found, axis=0)) if found else np.zeros((), bool)
 
     def excesses(self, metrics: Metrics) -> Iterator[str]:
         """Excess over each limit that does not hold, in words."""

@@ -4,6 +4,34 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_YOUNG_OBJECTS = 50_000
+"""New objects between two collections: evaluations leave no cycles, and keep many objects."""
+
+_COLLECTIONS = 1000
+"""Collections before objects that outlived one are looked at again: most are kept on purpose, in
+caches with a limit, and looking through those of 1,000 designs takes as long as 40 designs."""
+
+
+def collect_rarely() -> None:
+    """Take all that is there out of the search for unused objects, and let it begin less often.
+
+    It would else walk over what evaluations loaded and keep again and again, 0.1 s each time.
+    """
+    gc.freeze()
+    gc.set_threshold(_YOUNG_OBJECTS, _COLLECTIONS)
+
+
+@contextmanager
+def rare_collection() -> Iterator[None]:
+    """``collect_rarely`` for a while."""
+    before = gc.get_threshold()
+    collect_rarely()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
+
 
 @contextmanager
 def no_collection() -> Iterator[None]:

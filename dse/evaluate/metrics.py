@@ -54,6 +54,21 @@ class Metrics(PackedMetrics):
         """
         return cls(_places(tuple(metrics)), array("d", metrics.values()))
 
+    @classmethod
+    def joined(cls, names: tuple[str, ...], numbers: "array[float]") -> Self:
+        """The reverse of ``names`` and ``numbers``."""
+        return cls(_places(names), numbers)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names; one object for all metrics with the same."""
+        return self._places.names
+
+    @property
+    def numbers(self) -> "array[float]":
+        """The number under each name."""
+        return self._values
+
     def plain(self) -> dict[str, float]:
         return dict(zip(self._places, self._values, strict=True))
 
@@ -72,7 +87,7 @@ class Metrics(PackedMetrics):
 
 
 def _metrics(names: tuple[str, ...], data: bytes) -> Metrics:
-    return Metrics(_places(names), array("d", data))
+    return Metrics.joined(names, array("d", data))
 
 
 class _Places(dict[str, int]):

@@ -46,6 +46,9 @@ _MACHINES_KEPT = 1 << 13
 _NOT_OF_MACHINE = ("workload.", "plan.", "system.", "backend", "compute")
 """Starts of paths that no machine depends on."""
 
+_OF_LINKS, _NPUS = ("system.", "platform.dimensions"), ".npus"
+"""Starts of paths on which neither tokens nor bands depend, and the end of those that count."""
+
 
 @dataclass(slots=True)
 class _Machine:
@@ -83,6 +86,12 @@ def _is_of_machine(knob: Parameter) -> bool:
     return not all(path.startswith(_NOT_OF_MACHINE) for path in knob.targets or (knob.name,))
 
 
+def _is_of_links(knob: Parameter) -> bool:
+    """True if *knob* changes links or the ways over them alone, and not how many NPUs they join."""
+    paths = knob.targets or (knob.name,)
+    return all(path.startswith(_OF_LINKS) and not path.endswith(_NPUS) for path in paths)
+
+
 class SimulatorEvaluator(Evaluator):
     """Names in the run and prices are read once; designs share what they have in common."""
 
@@ -107,6 +116,8 @@ class SimulatorEvaluator(Evaluator):
         self._backends = backends_of(what)
         self._machine_knobs = tuple(n for n, k in what.parameters.items() if _is_of_machine(k))
         self._machines: dict[tuple[Value | None, ...], _Machine] = {}
+        self._kin_knobs = tuple(n for n, k in what.parameters.items() if not _is_of_links(k))
+        self._kin: dict[tuple[Value | None, ...], Run] = {}
         self._together: TogetherDesigns | None = None
         self.fidelity = what.fidelity or str(what.run.get("backend", DEFAULT_BACKEND))
 
@@ -144,7 +155,7 @@ class SimulatorEvaluator(Evaluator):
 
     def account(self, design: Design) -> Account:
         run = self.run(design)
-        machine = self._machine(design, run)
+        machine = self._machine(design)
         if machine.error is not None:
             raise machine.error.with_traceback(None)
         result = self.simulate(self._derated(run))
@@ -160,25 +171,24 @@ class SimulatorEvaluator(Evaluator):
                 self._runs, what.parameters, self._simulator, self._margin, what.bandwidth
             )
         found: list[Account | Exception] = [SimulationError("no account")] * len(designs)
-        runs: dict[int, tuple[Run, _Machine]] = {}
+        machines: dict[int, _Machine] = {}
         for at, design in enumerate(designs):
             try:
-                run = self.run(design)
-                machine = self._machine(design, run)
+                machine = self._machine(design)
             except Exception as error:  # one broken design must not end a study of thousands
                 found[at] = error.with_traceback(None)
                 continue
             if machine.error is not None:
                 found[at] = machine.error
             else:
-                runs[at] = run, machine
-        joined = self._together.simulate([designs[at] for at in runs])
-        for (at, (run, machine)), one in zip(runs.items(), joined, strict=True):
-            found[at] = self._joined(designs[at], run, machine, one)
+                machines[at] = machine
+        joined = self._together.simulate([designs[at] for at in machines])
+        for (at, machine), one in zip(machines.items(), joined, strict=True):
+            found[at] = self._joined(designs[at], machine, one)
         return found
 
     def _joined(
-        self, design: Design, run: Run, machine: "_Machine", one: Joined | None
+        self, design: Design, machine: "_Machine", one: Joined | None
     ) -> Account | Exception:
         """The account of one of many designs."""
         try:
@@ -187,20 +197,30 @@ class SimulatorEvaluator(Evaluator):
             if error := one.found.error(one.row):
                 return error
             many, row = one.found, one.row
-            return self._account(
-                run, machine, many.metrics_of(row), many.notes(row), many.memory_fit(row)
-            )
+            found = many.metrics_of(row), many.notes(row), many.memory_fit(row)
+            return self._account(self._kindred(design), machine, *found)
         except Exception as error:
             return error.with_traceback(None)
 
-    def _machine(self, design: Design, run: Run) -> "_Machine":
+    def _kindred(self, design: Design) -> Run:
+        """A run with the tokens and the band of that of *design*, whatever its links are."""
+        key = tuple(map(design.get, self._kin_knobs))
+        known = self._kin.get(key)
+        if known is None:
+            if len(self._kin) >= _MACHINES_KEPT:
+                self._kin.clear()
+            known = self._kin[key] = self.run(design)
+        return known
+
+    def _machine(self, design: Design) -> "_Machine":
         """The machine of *design*, whatever runs on it; each is looked at once."""
         key = tuple(map(design.get, self._machine_knobs))
         known = self._machines.get(key)
         if known is None:
             if len(self._machines) >= _MACHINES_KEPT:
                 self._machines.clear()
-            known = self._machines[key] = _Machine.of(run.platform, physical=self.input.physical)
+            platform = self.run(design).platform
+            known = self._machines[key] = _Machine.of(platform, physical=self.input.physical)
         return known
 
     def _account(

@@ -1,18 +1,34 @@
 """The least that the metrics of a design can be, in every scenario of its study."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
 
 import numpy as np
 
-from dse.proof.designs import KnownDesigns, Rows, in_scenario
+from dse.proof.designs import Flags, Floats, KnownDesigns, Rows, in_scenario
 from dse.proof.machines import PER_TIME
 from dse.study.compile import Study
 from simcore import InfeasibleError
 
 _KEPT = 16
 """Tables of bounds that are kept: a study has one per number of network dimensions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LeastColumns:
+    """Least metrics of N designs.
+
+    Attributes:
+        columns: By name, (N,) float64; of no meaning where it is not known.
+        has_none: (N,) designs whose machine the cost model does not know.
+        unknown: (N,) designs that break a rule of the plan, which their evaluation tells.
+    """
+
+    columns: Mapping[str, Floats]
+    has_none: Flags
+    unknown: Flags
 
 
 class LeastMetrics:
@@ -44,17 +60,34 @@ class LeastMetrics:
             None where the design breaks a rule of the plan, which its evaluation tells; an error
             where the cost model knows no such machine.
         """
-        return self.each(row, closer=closer)[0]
+        times_s, machines = self._facts(row, closer=closer)
+        return self._metrics([own[0] for own in machines], times_s[:, 0].tolist())
 
-    def each(
+    def columns(self, rows: Rows, *, closer: bool) -> "LeastColumns":
+        """``metrics`` of many designs, (N, blocks)."""
+        times_s, machines = self._facts(rows, closer=closer)
+        columns: dict[str, Floats] = {}
+        is_open = np.ones(len(rows), bool)  # the first scenario that says no, says which no
+        has_none, unknown = ~is_open, ~is_open
+        for ending, own, own_s in zip(self._each, machines, times_s, strict=True):
+            is_sold = np.array([not isinstance(one, InfeasibleError) for one in own], bool)
+            has_none |= is_open & ~is_sold
+            unknown |= is_open & is_sold & ~np.isfinite(own_s)
+            is_open &= is_sold & np.isfinite(own_s)
+            sold = [one for one in own if not isinstance(one, InfeasibleError)]
+            for name in sold[0] if sold else ():
+                column = np.full(len(rows), np.nan)
+                column[is_sold] = [one[name] for one in sold]
+                columns[name + ending] = column * own_s if name in PER_TIME else column
+        return LeastColumns(columns=columns, has_none=has_none, unknown=unknown)
+
+    def _facts(
         self, rows: Rows, *, closer: bool
-    ) -> list[Mapping[str, float] | InfeasibleError | None]:
-        """``metrics`` of each of the designs, (N, blocks)."""
+    ) -> tuple[Floats, list[list[Mapping[str, float] | InfeasibleError]]]:
+        """Times, (scenarios, N), and machines with an iteration of one second, likewise."""
         known = self._each.values()
         times_s = [one.times_s(rows) if closer else one.floor_times_s(rows) for one in known]
-        machines = [one.machines(rows) for one in known]
-        columns = zip(*machines, strict=True), np.transpose(times_s).tolist()
-        return [self._metrics(*row) for row in zip(*columns, strict=True)]
+        return np.array(times_s), [one.machines(rows) for one in known]
 
     def _metrics(
         self, machines: Sequence[Mapping[str, float] | InfeasibleError], times_s: Sequence[float]

@@ -14,8 +14,10 @@ from dse.objectives import Limit
 from dse.proof.designs import check_bounded, objection, plan_knobs, why_blind
 from dse.proof.least import least_metrics
 from dse.proof.machines import OF_MACHINE, PER_TIME
-from dse.rank.pareto import Front, no_worse, non_dominated
+from dse.rank.pareto import Front, beaten, no_worse, non_dominated
 from dse.samplers.design import Genome, Genomes, GenomeSpace
+from dse.samplers.design.archive import KeyTable
+from dse.samplers.design.columns.genomes import Keys
 from dse.samplers.design.screen import Answers
 from dse.space import Design, Value
 from dse.study.compile import Study
@@ -35,8 +37,11 @@ class NoScreen:
     def hear(self, trials: Sequence[Trial]) -> None:
         """Take note of feasible trials of others, under the numbers that the study gives them."""
 
-    def verdict(self, design: Design) -> Evaluation | None:
-        """The outcome of a design that need not be simulated; None: it must be."""
+    def verdict(self, design: Design, genome: Genome | None = None) -> Evaluation | None:
+        """The outcome of a design that need not be simulated; None: it must be.
+
+        *genome*: the same design, where that is known.
+        """
         return None
 
     def learn(self, trial: Trial) -> None:
@@ -173,8 +178,10 @@ class StudyScreen(NoScreen):
         if not self._is_bounded:
             return np.full((len(genomes), len(self._study.goals.objectives)), -np.inf)
         least = self._floors.of(genomes)
-        worth = [self._is_worth(plan, since) for plan in self._plan_answers.of(genomes)]
-        at = np.flatnonzero(np.array(worth, bool) & (least < np.inf).all(axis=1))
+        places, inverse = np.unique(self._plan_answers.places(genomes), return_inverse=True)
+        plans = map(self._plan_answers.known.__getitem__, places.tolist())
+        worth = np.array([self._is_worth(plan, since) for plan in plans], bool)
+        at = np.flatnonzero(worth[inverse] & (least < np.inf).all(axis=1))
         if at.size:
             least[at] = np.maximum(least[at], self._bounds.of(genomes.at(at)))
         return least
@@ -194,15 +201,13 @@ class StudyScreen(NoScreen):
     def are_left(self, least: Floats) -> Flags:
         """(N,) True where the trials so far leave room for designs with *least* objectives."""
         left: Flags = np.asarray((least < np.inf).all(axis=1))
-        for point in self._front.points if self._front.kept else ():
-            left &= np.asarray(~no_worse(point, least) | no_worse(least, point))
-        return left
+        return left & ~beaten(self._front.points, least) if self._front.kept else left
 
-    def verdict(self, design: Design) -> Evaluation | None:
+    def verdict(self, design: Design, genome: Genome | None = None) -> Evaluation | None:
         if not self._is_bounded or not (self._decided.limits or self._front.kept):
             return None
         is_met = self._is_worth(self._plan_of(design), self._told)
-        genome = self._genome_of(design)
+        genome = self._genome_of(design) if genome is None else genome
         if self._is_left(genome, is_met):
             return None
         row = np.array([self.genomes.rows(genome)], np.int32)
@@ -223,18 +228,15 @@ class StudyScreen(NoScreen):
         """(N, M) least objectives of designs with one number of *dimensions*; see ``of``."""
         goals = self._study.goals
         result = np.full((len(rows), len(goals.objectives)), -np.inf)
-        found = least_metrics(self._study, dimensions).each(rows, closer=closer)
-        for at, metrics in enumerate(found):
-            if metrics is None:
-                continue
-            if isinstance(metrics, InfeasibleError) or self._is_exceeded(metrics):
-                result[at] = np.inf
-            elif self._compares:
-                result[at] = list(goals.values(metrics).values())
+        found = least_metrics(self._study, dimensions).columns(rows, closer=closer)
+        if not found.columns:
+            result[found.has_none] = np.inf
+            return result
+        if self._compares:
+            result[:] = goals.value_columns(found.columns)
+        result[self._decided.are_exceeded(found.columns) | found.has_none] = np.inf
+        result[found.unknown] = -np.inf
         return result
-
-    def _is_exceeded(self, metrics: Metrics) -> bool:
-        return any(value > 0 for value in self._decided.violations(metrics).values())
 
     def _at(self, metrics: Metrics | InfeasibleError | None) -> Evaluation | None:
         """The verdict on a design whose metrics are no less than that, where they are known."""
@@ -271,24 +273,42 @@ class _Least:
 
     def __init__(self, screen: StudyScreen, *, closer: bool) -> None:
         self._screen, self._closer = screen, closer
-        self._known: dict[int, Floats] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._places, self._count = KeyTable(), 0
+        self._rows: Floats = np.zeros((0, 1))
 
     def known(self, key: int) -> Floats | None:
-        """Least objectives of a design by its key, if it was asked about."""
-        return self._known.get(key)
+        """(M,) least objectives of a design by its key, if it was asked about."""
+        place = self._places.get(key)
+        return None if place < 0 else np.asarray(self._rows[place])
 
     def of(self, genomes: Genomes) -> Floats:
         """(N, M); see ``StudyScreen.of``."""
-        if len(self._known) > _MOST_KEPT:
-            self._known.clear()
-        keys, known = genomes.keys().tolist(), self._known
-        new = np.flatnonzero(np.array([key not in known for key in keys]))
-        for count in np.unique(genomes.dimensions[new]).tolist():
-            at = new[genomes.dimensions[new] == count]
+        if self._count > _MOST_KEPT:
+            self._forget()
+        keys = genomes.keys()
+        places = self._places.find(keys)
+        if (places < 0).any():
+            new = np.flatnonzero(places < 0)
+            self._learn(genomes.at(new), keys[new])
+            places = self._places.find(keys)
+        return np.asarray(self._rows[places])
+
+    def _learn(self, genomes: Genomes, keys: Keys) -> None:
+        for count in np.unique(genomes.dimensions).tolist():
+            at = np.flatnonzero(genomes.dimensions == count)
             rows = self._screen.genomes.rows_of(genomes.at(at))
             found = self._screen.least(count, rows, self._closer)
-            known.update(zip([keys[row] for row in at], found, strict=True))
-        return np.array([known[key] for key in keys])
+            end = self._count + len(found)
+            if end > len(self._rows):
+                more = np.empty((max(end, 2 * len(self._rows)), found.shape[1]))
+                more[: self._count] = self._rows[: self._count]
+                self._rows = more
+            self._rows[self._count : end] = found
+            self._places.put(keys[at], np.arange(self._count, end, dtype=np.int32))
+            self._count = end
 
 
 def _infeasible(excess: Mapping[str, float], reason: str) -> Evaluation:

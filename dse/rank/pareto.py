@@ -21,6 +21,16 @@ def no_worse(points: ArrayLike, others: ArrayLike) -> Flags:
     return np.asarray(np.less_equal(points, others).all(axis=-1))
 
 
+def beaten(points: Points, others: Points) -> Flags:
+    """(N,) True where one of *points*, (P, M), is better than an other one, (N, M)."""
+    shape = len(points), len(others)
+    above, below = np.ones(shape, bool), np.ones(shape, bool)
+    for own, other in zip(points.T, others.T, strict=True):  # they are few, and rows are many
+        above &= own[:, None] <= other
+        below &= other <= own[:, None]
+    return np.asarray((above & ~below).any(axis=0))
+
+
 def fronts(points: Points, most: int) -> NDArray[np.int64]:
     """The front of each point: 0 is not dominated, 1 only by front 0, and so on.
 
@@ -71,7 +81,7 @@ class Front(Generic[T]):
 
     def add(self, what: T, point: ArrayLike) -> bool:
         """Keep *point*, (M,), unless one that is there is as good; whether it was kept."""
-        if no_worse(self.points, point).any():
+        if (self.points <= point).all(axis=1).any():
             return False
         left = np.flatnonzero(~no_worse(point, self.points))
         self.points = np.array([*self.points[left], np.asarray(point)])

@@ -9,7 +9,7 @@ from dse.evaluate import build_evaluator
 from dse.evaluate.base import BOUND
 from dse.proof.designs import check_bounded
 from dse.study.compile import Study, load_study_file
-from simcore import ConfigError, files_kept
+from simcore import ConfigError, files_kept, rare_collection
 
 if TYPE_CHECKING:  # a check runs nothing
     from dse.results.result import StudyResult
@@ -83,7 +83,7 @@ def run_study(  # noqa: PLR0913 - all but the first by name, with defaults
         retry_failed=retry_failed,
         accept_changes=accept_changes,
     )
-    with files_kept(study.files):
+    with files_kept(study.files), rare_collection():
         return runner.search(timeout_s)
 
 
@@ -118,7 +118,7 @@ def enumerate_study(
         retry_failed=retry_failed,
         accept_changes=accept_changes,
     )
-    with files_kept(study.files):
+    with files_kept(study.files), rare_collection():
         return runner.enumerate()
 
 

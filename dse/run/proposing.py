@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from dse.evaluate import Evaluator
 from dse.proof.machines import machine_prices
 from dse.proof.screening import StudyScreen
@@ -11,13 +13,19 @@ from dse.samplers.storage import TrialStorage
 from dse.study.compile import Study
 
 
+def island_seed(seed: int, island: int) -> int:
+    """Seed of an island's sampler: the child of the study's with that number."""
+    child = np.random.SeedSequence(seed, spawn_key=(island,))
+    return int(child.generate_state(1, np.uint32)[0])
+
+
 def study_proposer(
     study: Study,
     evaluator: Evaluator,
     screen: StudyScreen,
     *,
-    seed: int,
     trials: int | None,
+    island: int | None = None,
     storage: TrialStorage | None = None,
 ) -> Proposer[Any]:
     """The sampler that a study names.
@@ -26,11 +34,13 @@ def study_proposer(
         study: The study.
         evaluator: Gives the rules that are known beforehand, and the designs that are alike.
         screen: Tells what the trials so far rule out.
-        seed: Of the sampler.
         trials: Proposals that will be asked for; None: not known.
+        island: Number of the island that it proposes for; None: for the study as a whole.
         storage: As of ``ProposerInput``.
     """
-    search = study.file.search
+    search, seed = study.file.search, study.file.seed
+    if island is not None:
+        seed = island_seed(seed, island)
     return build_proposer(
         search.sampler,
         ProposerInput(
@@ -48,5 +58,6 @@ def study_proposer(
             twins=Twins(canonical=evaluator.canonical, deciding=evaluator.twin_knobs),
             trials=trials,
             window=search.window,
+            searches=1 if island is None else search.islands,
         ),
     )

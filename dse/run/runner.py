@@ -133,7 +133,6 @@ class Runner:
             study,
             evaluator,
             screen,
-            seed=study.file.seed,
             trials=None if self._prover is not None else study.file.search.exhausted,
             storage=self._storage,
         )

@@ -239,16 +239,18 @@ class Search:
         proposal, must_wait = self._proposed()
         if must_wait:
             return False
-        if proposal is not None and not self._is_new(proposal.design):
+        digest = b"" if proposal is None else self.digest(proposal.design)
+        if proposal is not None and not self._is_unknown(digest):
             varied = self._proposer.vary(proposal, self._is_new, self._budget.variations)
             if varied is None and self._proposer.is_complete:
                 self._proposer.withdraw(proposal)
                 proposal = None
             proposal = varied or proposal
+            digest = b"" if proposal is None else self.digest(proposal.design)
         if proposal is None:
             self._is_exhausted = True
             return False
-        key = self._key(proposal.design)
+        key = _number_of(digest)
         slot = _Slot(number=self._asked, key=key, proposal=proposal)
         twin = self._by_key.get(key)
         if twin < 0:
@@ -283,7 +285,9 @@ class Search:
         return (None if self._ending.is_over(self.trials) else self._proposer.ask()), False
 
     def _is_new(self, design: Design) -> bool:
-        digest = self.digest(design)
+        return self._is_unknown(self.digest(design))
+
+    def _is_unknown(self, digest: bytes) -> bool:
         return self._by_key.get(_number_of(digest)) < 0 and digest not in self._elsewhere
 
     def digest(self, design: Design) -> bytes:
@@ -306,7 +310,7 @@ class Search:
         if stored is not None and self._key(stored.design) == slot.key:
             slot.trial = stored
             return
-        verdict = self._screen.verdict(slot.proposal.design)
+        verdict = self._screen.verdict(slot.proposal.design, slot.proposal.genome)
         if verdict is None:
             self._dispatcher.submit([Task(number=slot.number, design=slot.proposal.design)])
         else:

@@ -10,7 +10,7 @@ from dse.space import Check, Design, Space
 from dse.space.encoding import Style
 
 if TYPE_CHECKING:
-    from dse.samplers.design import Hopes
+    from dse.samplers.design import Genome, Hopes
     from dse.samplers.storage import TrialStorage
 
 Handle = TypeVar("Handle")
@@ -38,10 +38,12 @@ class Proposal(Generic[Handle]):
     Attributes:
         design: Its values.
         handle: What the proposer needs to know it again.
+        genome: The design in the columns of ``samplers.design``, where the proposer knows it.
     """
 
     design: Design
     handle: Handle = field(repr=False)
+    genome: "Genome | None" = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -123,6 +125,7 @@ class ProposerInput:
         look: How a sampler of Optuna sees the space; None: as suits it.
         storage: Of the trials of the Optuna study that is asked; None: a new one in memory.
         window: Designs that may be under way, at least (``most_open``); None: as many at any time.
+        searches: Searches of the study, of which this is one.
     """
 
     space: Space
@@ -139,6 +142,7 @@ class ProposerInput:
     look: Look | None = None
     storage: "TrialStorage | None" = None
     window: int | None = None
+    searches: int = 1
 
     def admits(self, design: Design) -> bool:
         """True if *design* breaks none of the checks."""

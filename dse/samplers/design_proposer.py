@@ -17,7 +17,7 @@ class DesignProposer(Proposer[Genome]):
     def __init__(self, what: ProposerInput, settings: Settings | None = None) -> None:
         self._space = GenomeSpace(what.space)
         self._signs = tuple(zip(what.goals.objectives, what.goals.signs, strict=True))
-        settings = settings or Settings()
+        settings = replace(settings or Settings(), searches=what.searches)
         self.in_lessons = settings.children > 0
         if what.population is not None:
             settings = replace(settings, initial=what.population)
@@ -47,7 +47,7 @@ class DesignProposer(Proposer[Genome]):
     def known(self, design: Design) -> Proposal[Genome] | None:
         """Proposal of a *design* that somebody else asked for; None: it is not of the space."""
         genome = self._space.genome(design)
-        return None if genome is None else Proposal(design=design, handle=genome)
+        return None if genome is None else Proposal(design=design, handle=genome, genome=genome)
 
     def enqueue(self, design: Design) -> None:
         genome = self._space.genome(design)
@@ -63,7 +63,7 @@ class DesignProposer(Proposer[Genome]):
         told = [(self._values(found.objectives), found.violation) for found in outcomes]
         self._search.recall(genomes, told)
         pairs = zip(designs[len(told) :], genomes[len(told) :], strict=True)
-        return [Proposal(design=design, handle=genome) for design, genome in pairs]
+        return [Proposal(design=design, handle=genome, genome=genome) for design, genome in pairs]
 
     def hear(self, designs: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
         for genome, outcome in zip(self._space.genomes(designs) or (), outcomes, strict=False):
@@ -90,7 +90,7 @@ class DesignProposer(Proposer[Genome]):
         return lambda told: most_open(window, told, in_lessons=self.in_lessons)
 
     def _proposal(self, genome: Genome) -> Proposal[Genome]:
-        return Proposal(design=self._space.design(genome), handle=genome)
+        return Proposal(design=self._space.design(genome), handle=genome, genome=genome)
 
     def _values(self, objectives: Mapping[str, float]) -> list[float] | None:
         if not objectives:

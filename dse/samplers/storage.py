@@ -223,9 +223,10 @@ class _LeanTrial(FrozenTrial):
     """A trial whose deep copy shares what never changes: values of parameters, distributions."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FrozenTrial:
-        twin = copy.copy(self)
+        twin = _LeanTrial.__new__(_LeanTrial)
+        twin.__dict__.update(self.__dict__)
         twin._params, twin._distributions = dict(self._params), dict(self._distributions)
-        twin._user_attrs = copy.deepcopy(self._user_attrs, memo)
+        twin._user_attrs = copy.deepcopy(self._user_attrs, memo) if self._user_attrs else {}
         twin._system_attrs = copy.deepcopy(self._system_attrs, memo)
         twin.intermediate_values = dict(self.intermediate_values)
         return twin

@@ -127,7 +127,11 @@ class OwnProposer(StudyProposer):
 
     def _found(self, find: Callable[[], Proposal[Any] | None]) -> Proposal[int] | None:
         self._sampler.find = find
-        return self._asked()
+        found = self._asked()
+        own = None if found is None else self._sampler.given(found.handle)
+        if found is None or own is None:
+            return found
+        return Proposal(design=found.design, handle=found.handle, genome=own.genome)
 
     def enqueue(self, design: Design) -> None:
         self._own.enqueue(design)
@@ -159,7 +163,8 @@ class OwnProposer(StudyProposer):
         if varied is None:
             return None
         params = self._sampler.take(proposal.handle, varied)
-        return self._overwritten(proposal, params, varied.design)
+        found = self._overwritten(proposal, params, varied.design)
+        return Proposal(design=found.design, handle=found.handle, genome=varied.genome)
 
     def withdraw(self, proposal: Proposal[int]) -> None:
         self._storage.forget(proposal.handle)

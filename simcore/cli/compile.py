@@ -118,7 +118,7 @@ def _compile_searches() -> None:
     """Compile what breeds designs and knows them again, on a space of two."""
     import numpy as np
 
-    from simcore.kernels.designs import children, known, tables
+    from simcore.kernels.designs import children, chosen, known, tables
 
     shapes = {"meanings": (0, 0, 0, 0), "places": (0, 0), "values": (1, 2), "product_first": 2}
     columns = {
@@ -134,6 +134,9 @@ def _compile_searches() -> None:
     known.keys_of_designs(dimensions, codes, reals.view(np.uint64), keys)
     known.add_keys(np.zeros(8, np.int64), notes, keys, notes[:3])
     known.find_keys(np.zeros(8, np.int64), notes, keys, notes[:3].copy())
+    flags = np.zeros(3, bool)
+    told = np.zeros((0, 3)), np.zeros(1), 0.0, flags, flags, keys
+    chosen.best_design(*told, np.zeros(8, np.int64), notes, 0)
 
 
 def _template() -> "RunTemplate":

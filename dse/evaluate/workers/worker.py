@@ -1,6 +1,5 @@
 """The inside of a worker process: one evaluator, built once, and chunks of designs."""
 
-import gc
 import resource
 import signal
 import time
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from dse.evaluate.base import Evaluation, Evaluator, EvaluatorInput, Measured, judge, measure
 from dse.evaluate.registry import build_evaluator
 from dse.space import Design
-from simcore import files_kept
+from simcore import collect_rarely, files_kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +60,6 @@ def end_after(timeout_s: float) -> None:
     turn.
     """
     signal.setitimer(signal.ITIMER_REAL, timeout_s)
-
-
-_YOUNG_OBJECTS = 50_000
-"""New objects between two collections: evaluations leave no cycles, and keep many objects."""
-
-_COLLECTIONS = 1000
-"""Collections before objects that outlived one are looked at again: most are kept on purpose, in
-caches with a limit, and looking through those of 1,000 designs takes as long as 40 designs."""
 
 
 class Task(NamedTuple):  # which travels as plain values, fast
@@ -131,9 +122,8 @@ def serving(
 class Worker:
     """Evaluates chunks within limits.
 
-    A worker that has its process to itself (*alone*) takes what its first evaluation loaded out of
-    Python's garbage collection, which would else walk over it again and again, 0.1 s each time, and
-    lets it begin less often.
+    A worker that has its process to itself (*alone*) lets Python's garbage collection begin less
+    often after its first evaluation (``collect_rarely``).
     """
 
     def __init__(
@@ -230,7 +220,6 @@ class Worker:
             end_after(self._limits.timeout_s + grace_s)
         measured = measure(self.evaluator, design)
         if self._is_first and self._alone:
-            gc.freeze()
-            gc.set_threshold(_YOUNG_OBJECTS, _COLLECTIONS)
+            collect_rarely()
         self._is_first = False
         return measured

@@ -6,8 +6,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from dse.evaluate import Evaluator
 from dse.evaluate.workers.crew import Shared
 from dse.proof.screening import StudyScreen
@@ -22,12 +20,6 @@ from dse.study.trials import Trial
 
 AT_ONCE = 16
 """Designs that an island proposes at once: a lesson of `design`, which learns nothing between."""
-
-
-def island_seed(seed: int, island: int) -> int:
-    """Seed of an island's sampler: the child of the study's with that number."""
-    child = np.random.SeedSequence(seed, spawn_key=(island,))
-    return int(child.generate_state(1, np.uint32)[0])
 
 
 def heard_before(turn: int) -> int:
@@ -56,8 +48,7 @@ class Island:
         """*starts*: designs that the study starts with, of which the island takes its share."""
         self._number, self._rounds = number, rounds
         screen = StudyScreen(study, evaluator, lambda own: rounds.number(number, own))
-        seed = island_seed(study.file.seed, number)
-        proposer = study_proposer(study, evaluator, screen, seed=seed, trials=None)
+        proposer = study_proposer(study, evaluator, screen, trials=None, island=number)
         for design in starts[number :: rounds.islands]:
             proposer.enqueue(design)
         budget = Budget(

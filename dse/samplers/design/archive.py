@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.samplers.design.columns.genomes import Flags, Keys
-from simcore import add_keys, find_keys
+from dse.samplers.design.columns.genomes import Flags, Floats, Keys
+from simcore import add_keys, best_design, find_keys
 
 _FIRST = 1 << 10
 """Places of a new table; it is made larger before more than half of them are taken."""
@@ -23,6 +23,12 @@ class KeyTable:
         self._keys: Keys = np.zeros(_FIRST, np.int64)
         self._notes = np.zeros(_FIRST, np.int32)
         self._taken = 0
+        self._one, self._its_note = np.zeros(1, np.int64), np.zeros(1, np.int32)
+
+    @property
+    def columns(self) -> tuple[Keys, NDArray[np.int32]]:
+        """Keys and notes, as kernels read them; of the moment."""
+        return self._keys, self._notes
 
     def find(self, keys: Keys) -> NDArray[np.int32]:
         """(N,) the note of each key; -1: there is none."""
@@ -38,13 +44,20 @@ class KeyTable:
 
     def get(self, key: int) -> int:
         """The note of one key; -1: there is none."""
-        return int(self.find(np.array([key]))[0])
+        self._one[0] = key
+        find_keys(self._keys, self._notes, self._one, self._its_note)
+        return int(self._its_note[0])
+
+    def set(self, key: int, note: int) -> None:
+        """``put`` for one key."""
+        self._one[0], self._its_note[0] = key, note
+        self.put(self._one, self._its_note)
 
     def note(self, key: int, note: int) -> bool:
         """Note something of one key, unless something is noted; whether that was done."""
         is_new = self.get(key) < 0
         if is_new:
-            self.put(np.array([key]), np.array([note], np.int32))
+            self.set(key, note)
         return is_new
 
     def _grow(self, keys: int) -> None:
@@ -64,7 +77,24 @@ class Archive:
         self._objectives = 0
 
     def __contains__(self, key: int) -> bool:
-        return bool(self.knows(np.array([key]))[0])
+        return self._table.get(key) not in (-1, _FORGOTTEN)
+
+    def best(
+        self,
+        keys: Keys,
+        opened: Flags,
+        left: Flags,
+        told: tuple[Floats, Floats, float],
+    ) -> int:
+        """Number of the most promising of some designs that is not known here; -1: all are.
+
+        Args:
+            keys: (N,) of the designs.
+            opened: (N,) those that may not be known; the others that are met are closed.
+            left: (N,) those that may be chosen.
+            told: Promise, weights, and what the sum counts, as of ``best_design``.
+        """
+        return int(best_design(*told, opened, left, keys, *self._table.columns, _UNNOTED))
 
     def knows(self, keys: Keys) -> Flags:
         """(N,) True of keys of designs that are known."""
@@ -78,22 +108,23 @@ class Archive:
 
     def add_one(self, key: int) -> None:
         """Know one design."""
-        self.add(np.array([key]))
+        if key not in self:
+            self._table.set(key, _UNNOTED)
 
     def forget(self, key: int) -> None:
         """Be as if the design were not known."""
-        self._table.put(np.array([key]), np.array([_FORGOTTEN], np.int32))
+        self._table.set(key, _FORGOTTEN)
 
     def note(self, key: int, values: Sequence[float]) -> None:
         """Know a design with its objectives."""
         self._objectives = len(values)
         row = len(self._values) // max(len(values), 1)
-        self._table.put(np.array([key]), np.array([row], np.int32))
+        self._table.set(key, row)
         self._values.extend(values)
 
     def values(self, key: int) -> Sequence[float] | None:
         """Objectives that were noted of a design."""
-        row = int(self._table.find(np.array([key]))[0])
+        row = self._table.get(key)
         if row < 0:
             return None
         return self._values[row * self._objectives : (row + 1) * self._objectives]

@@ -1,11 +1,12 @@
 """Breeds designs: drawn uniformly, one move away from the front, or children of the best."""
 
 from collections.abc import Callable, Collection
+from operator import mul
 
 import numpy as np
 from numpy.random import Generator
 
-from dse.samplers.design.columns.genomes import Flags, Genomes, Keys
+from dse.samplers.design.columns.genomes import Flags, Genome, Genomes, Keys
 from dse.samplers.design.columns.neighbourhood import Draft, Neighbourhood
 from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.columns.sweeps import around, grafted, retuned
@@ -46,6 +47,7 @@ class Breeder:
         self._largest = int(np.argmax(sizes)) if sizes else 0
         span = space.spans[self._largest] if sizes else None
         self.largest = slice(span.first, span.end) if span else slice(0)
+        self._radix: list[int] = space.radix(self._largest).tolist() if span else []
 
     def drawn(self, number: int, rng: Generator) -> Genomes:
         """Designs that pass, of *number* uniform draws."""
@@ -122,6 +124,10 @@ class Breeder:
         codes = genomes.codes[:, self.largest].astype(np.int64)
         plans: list[int] = (codes @ self._space.radix(self._largest)).tolist()
         return plans
+
+    def plan(self, genome: Genome) -> int:
+        """``plans`` of one genome."""
+        return sum(map(mul, genome.codes[self.largest], self._radix))
 
     def _children(self, parents: Genomes, number: int, rng: Generator) -> Genomes:
         return self.near.children(parents, number, self._settings.crossover, rng)

@@ -1,13 +1,14 @@
 """Designs that wait to be asked for, and which of them is the most promising."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes, Ints, Keys
+from dse.samplers.design.archive import Archive
+from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes, Ints
 
 _SUM_WEIGHT = 0.05
 """Weight of the sum beside the maximum in the scalarised value (augmented Chebyshev)."""
@@ -28,6 +29,8 @@ _TRIFLE = 1e-3
 """Weight of the other objectives at an end: it chooses among equals."""
 
 Weights = NDArray[np.float64]
+
+_NOTHING = np.zeros(0)
 
 
 class Hopes(Protocol):
@@ -65,7 +68,7 @@ class Pool:
     def __init__(
         self,
         genomes: Genomes,
-        known: Callable[[Keys], Flags],
+        archive: Archive,
         hopes: Hopes | None,
         since: int,
         promise: Floats | None = None,
@@ -74,18 +77,20 @@ class Pool:
 
         Args:
             genomes: Designs that differ.
-            known: True of the keys of designs that are not to be asked for any more.
+            archive: Designs that are not to be asked for any more.
             hopes: Proofs about the designs; None: there are none.
             since: Outcomes that were known when the designs were bred.
             promise: (N, M) of each objective, 0 where the front begins and 1 where it ends.
         """
-        self.genomes, self._known = genomes, known
+        self.genomes, self._archive = genomes, archive
         self._promise = None if promise is None else np.round(promise.T, _DIGITS)
+        self._unordered = np.zeros((0, len(genomes)))
         self._keys = genomes.keys()
-        self._open = ~known(self._keys)
+        self._open = ~archive.knows(self._keys)
         self._hopes, self._since = hopes, since
         self._least: Floats | None = None
-        self._state, self._left = -1, self._open
+        self._all = np.ones(len(genomes), bool)
+        self._state, self._left = -1, self._all
         self._is_empty, self._hopeless_at = False, -1
 
     def best(
@@ -101,16 +106,18 @@ class Pool:
         hopeful = hopeful and self._hopes is not None
         if self._is_spent(hopeful):
             return None
-        able = np.flatnonzero(self._open & self._hopeful() if hopeful else self._open)
+        left = self._hopeful() if hopeful else self._all
         was_open = False
-        for at in self._ordered(able, weights):
-            if self._known(self._keys[at : at + 1])[0]:
-                self._open[at] = False
-                continue
-            was_open = True
-            genome = self.genomes.one(at)
+        promise = self._promise
+        if promise is None or weights is None:
+            promise, weights = self._unordered, _NOTHING
+        find, told = self._archive.best, (promise, weights, _SUM_WEIGHT)
+        while (at := find(self._keys, self._open, left, told)) >= 0:
+            genome = self.genomes.one(at, int(self._keys[at]))
             if accept(genome):
                 return genome
+            left = left if was_open else left.copy()
+            left[at], was_open = False, True
         self._note_spent(hopeful, was_open)
         return None
 
@@ -128,25 +135,10 @@ class Pool:
         else:
             self._is_empty = True
 
-    def _ordered(self, able: Ints, weights: Weights | None) -> Iterator[int]:
-        """Numbers of the designs that are *able*, the most promising first."""
-        if self._promise is None or weights is None:
-            yield from able.tolist()
-            return
-        value = scalarised(self._promise, weights)
-        left = np.full(value.size, np.inf)
-        left[able] = value[able]
-        while left.size:
-            first = int(left.argmin())
-            if left[first] == np.inf:
-                return
-            left[first] = np.inf
-            yield first
-
     def _hopeful(self) -> Flags:
         """True where nothing found so far is proven to beat a design."""
         if self._hopes is None or not len(self._open):
-            return self._open
+            return self._left
         if self._state != self._hopes.state:
             if self._least is None:
                 self._least = self._hopes.of(self.genomes, self._since)

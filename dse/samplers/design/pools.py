@@ -5,7 +5,8 @@ from typing import Protocol
 
 from numpy.random import Generator
 
-from dse.samplers.design.breeder import Breeder, IsKnown
+from dse.samplers.design.archive import Archive
+from dse.samplers.design.breeder import Breeder
 from dse.samplers.design.columns.genomes import Floats, Genome, Genomes
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.pool import Hopes, Pool, Weights
@@ -44,14 +45,14 @@ class Pools:
         breeder: Breeder,
         settings: Settings,
         *,
-        known: IsKnown,
+        archive: Archive,
         hopes: Hopes | None,
         since: int,
         generator: Luck,
     ) -> None:
-        """Pools of uniform draws alone; see ``Pool`` for *known*, *hopes* and *since*."""
+        """Pools of uniform draws alone; see ``Pool`` for *archive*, *hopes* and *since*."""
         self._breeder, self._settings = breeder, settings
-        self._known, self._hopes, self._since = known, hopes, since
+        self._archive, self._hopes, self._since = archive, hopes, since
         self._generator = generator
         self._elite: Elite | None = None
         self._first = {"near": _LEAST, "fresh": 2 * settings.initial}
@@ -110,4 +111,4 @@ class Pools:
         return self._pool(self._breeder.neighbours(self._elite, size, number, rng))
 
     def _pool(self, genomes: Genomes, promise: "Weights | None" = None) -> Pool:
-        return Pool(genomes, self._known, self._hopes, self._since, promise)
+        return Pool(genomes, self._archive, self._hopes, self._since, promise)

@@ -198,7 +198,7 @@ class DesignSearch:
     def _note(self, genome: Genome, values: Sequence[float] | None, violation: float) -> None:
         key = genome.key
         self._archive.add_one(key)
-        self._tried.update(self._breeder.plans(Genomes.of([genome])))
+        self._tried.add(self._breeder.plan(genome))
         if values is None:
             return
         self._objectives = len(values)
@@ -278,7 +278,7 @@ class DesignSearch:
         return Pools(
             self._breeder,
             self._settings,
-            known=self._archive.knows,
+            archive=self._archive,
             hopes=self._hopes,
             since=self._told,
             generator=self._generator,

@@ -1,6 +1,7 @@
 """Settings of the design search, with defaults that serve every problem."""
 
 from dataclasses import dataclass
+from math import log2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,7 @@ class Settings:
         lesson: Results after which the model learns anew, and children are bred anew; more of them
             once much is known, see ``next_lesson``.
         course: Lessons after which the model begins again without what it knew before.
+        searches: Searches of the study, of which this is one and knows a part of all results.
     """
 
     initial: int = 24
@@ -40,21 +42,28 @@ class Settings:
     memory: int = 320
     lesson: int = 16
     course: int = 8
+    searches: int = 1
 
     def next_lesson(self, told: int) -> int:
         """Number of results at which the lesson after that at *told* results begins.
 
         What a result teaches falls with the number of those before, and so does what it may cost.
         """
-        return told + self.lesson * min(max((told - _MANY) // _PARTS, 1), _LONGEST)
+        known = self._known(told)
+        parts = min(known // _PARTS, _LONGEST) // self.searches if known >= _MANY else 1
+        return told + self.lesson * max(parts, 1)
+
+    def _known(self, told: int) -> int:
+        """Results of the study when this search has *told* ones: others are about as far."""
+        return told * self.searches
 
     def drawn(self, told: int) -> float:
         """Share of uniform draws after *told* results: they find ever less that is new and good."""
-        return self.fresh * min(1.0, _MANY / max(told, 1))
+        return self.fresh * min(1.0, _MANY / max(self._known(told), 1))
 
     def sought(self, told: int) -> float:
         """Share of untried plans after *told* results: to know one takes long."""
-        return self.untried * min(1.0, _MANY / max(told, 1))
+        return self.untried * min(1.0, _MANY / max(self._known(told), 1))
 
     def new_plans(self, told: int, results: int) -> int | None:
         """Plans of which the closest bound may be asked for the first time, twice per lesson.
@@ -66,7 +75,8 @@ class Settings:
         Returns:
             None: any number, while little is known.
         """
-        return None if told < _MANY else -(-results // _PER_PLAN)
+        known, then = self._known(told), self._known(told + results)
+        return None if known < _MANY else _plans_met(then) - _plans_met(known)
 
     def litter(self, results: int) -> "Litter | None":
         """Size of what is bred for a lesson of so many results; None: nothing is."""
@@ -95,12 +105,17 @@ class Litter:
 
 
 _MANY, _PARTS, _LONGEST = 1000, 128, 64
-"""Results from which on uniform draws and new plans get fewer, and lessons longer: after so many
-more by one first lesson, so many times at most.
+"""Results from which on uniform draws and new plans get fewer, and lessons longer: one first lesson
+for so many results, so many times at most.
 """
 
-_PER_PLAN = 256
-"""Results for one new plan: to know its bound takes 10 to 20 ms."""
+_NEW_PLANS = 8
+"""New plans each time that results have doubled: to know the bound of one takes 10 to 20 ms."""
+
+
+def _plans_met(told: int) -> int:
+    """New plans from ``_MANY`` results on up to *told* ones."""
+    return int(_NEW_PLANS * log2(told / _MANY))
 
 
 LOCAL = Settings(initial=1, children=0, fresh=0.0, untried=0.0, local=1.0, lesson=4)

@@ -30,7 +30,7 @@ def keys_of_designs(dimensions: Codes, codes: Codes, reals: NDArray[np.uint64], 
 
 
 @njit(cache=True)
-def _slot(table: Ints, key: int) -> int:
+def slot_of(table: Ints, key: int) -> int:
     """Place of *key*, or one where there is room for it; the size of a table is a power of two."""
     at = key & (table.size - 1)
     while table[at] != EMPTY and table[at] != key:
@@ -42,7 +42,7 @@ def _slot(table: Ints, key: int) -> int:
 def find_keys(table: Ints, notes: NDArray[np.int32], keys: Ints, found: NDArray[np.int32]) -> None:
     """Set *found*, (N,), to the note of each key, or -1 where the table has none."""
     for n in range(keys.size):
-        at = _slot(table, keys[n])
+        at = slot_of(table, keys[n])
         found[n] = notes[at] if table[at] != EMPTY else -1
 
 
@@ -51,7 +51,7 @@ def add_keys(table: Ints, notes: NDArray[np.int32], keys: Ints, values: NDArray[
     """Note *values* of *keys*; gives how many of the keys are new. There must be room."""
     new = 0
     for n in range(keys.size):
-        at = _slot(table, keys[n])
+        at = slot_of(table, keys[n])
         new += table[at] == EMPTY
         table[at], notes[at] = keys[n], values[n]
     return new

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,7 +18,13 @@ Keys = NDArray[np.int64]
 """(N,) numbers above 0 by which designs are known again: 63 bits, hashed."""
 
 
-class Genome(NamedTuple):
+class _Places(NamedTuple):
+    dimensions: int
+    codes: tuple[int, ...]
+    reals: tuple[float, ...] = ()
+
+
+class Genome(_Places):
     """One valid design.
 
     Attributes:
@@ -26,11 +33,7 @@ class Genome(NamedTuple):
         reals: Place of each continuous knob in its range, 0 to 1.
     """
 
-    dimensions: int
-    codes: tuple[int, ...]
-    reals: tuple[float, ...] = ()
-
-    @property
+    @cached_property
     def key(self) -> int:
         """Number that equal genomes of a space share, and next to certainly no others."""
         return int(Genomes.of([self]).keys()[0])
@@ -88,10 +91,13 @@ class Genomes:
         result.reals[rows] = others.reals
         return result
 
-    def one(self, row: int) -> Genome:
-        """One of the genomes."""
+    def one(self, row: int, key: int | None = None) -> Genome:
+        """One of the genomes; *key*: its key, where that is known."""
         reals = tuple(self.reals[row].tolist())
-        return Genome(int(self.dimensions[row]), tuple(self.codes[row].tolist()), reals)
+        genome = Genome(int(self.dimensions[row]), tuple(self.codes[row].tolist()), reals)
+        if key is not None:
+            genome.__dict__["key"] = key
+        return genome
 
     def each(self) -> list[Genome]:
         """The genomes one by one."""

@@ -14,8 +14,8 @@ import dse
 from dse.evaluate import Crew, Limits
 from dse.evaluate.workers.crew import Death, Message
 from dse.run.islands.fleet import MOST_LOSSES, Callbacks, Fleet
-from dse.run.islands.island import island_seed
 from dse.run.islands.messages import Order, Report, Rounds
+from dse.run.proposing import island_seed
 from dse.study.compile import compile_study
 from simcore import ConfigError, SimulationError
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.samplers.design import Genome, Genomes, GenomeSpace, Settings
+from dse.samplers.design.archive import Archive
 from dse.samplers.design.breeder import Breeder
 from dse.samplers.design.columns.neighbourhood import Neighbourhood
 from dse.samplers.design.columns.sweeps import around, grafted, retuned
@@ -87,7 +88,7 @@ def test_the_end_of_an_exact_objective_is_searched_too_but_less() -> None:
     first, last, between = genome(bandwidth=8), genome(bandwidth=1), genome()
     promise = np.array([[0.0, 1.0], [1.0, 0.0], [0.01, 0.01]])
     waiting = Genomes.of([first, last, between])
-    pool = Pool(waiting, lambda keys: np.zeros(len(keys), bool), None, 0, promise)
+    pool = Pool(waiting, Archive(), None, 0, promise)
     random = Random(0)
     chosen = [
         pool.best(lambda one: True, drawn_weights(2, [0], random), hopeful=True)
