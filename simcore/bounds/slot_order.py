@@ -1,0 +1,165 @@
+"""Order in which a stage's communication slot surely serves the nodes of its last backward pass.
+
+An NPU has one slot for communication. Whenever a node ends, it starts the ready nodes whose slots
+are free, those of low position first, so that its slot is never idle while a node is ready. The
+computes of the pass, c_1 to c_M, wait for each other. Let the *rank* of a node be the number of
+them that it waits for, and call *late* the nodes that no compute of the pass waits for: gradients
+that are summed beside it.
+
+A node v of rank i is ready after c_i has ended. By the start of c_i, nodes of lower rank are ready
+that are still to be served: some late ones, and some that a later compute waits for, *beside* c_i.
+If these are out of the slot before c_i ends, however late they were served, then the late node p
+of the lowest position is in the slot before v is ready, and v starts after p has ended. That holds
+wherever the nodes beside c_i take less time than c_i does, or where there are none.
+
+A node of lower position than p, all of whose dependencies have ended once p is ready, or are
+themselves sooner than p, is sooner than p.
+
+What earlier passes have left to send is out of the slot when a node of the pass that waits for one
+of its computes starts: all of it was ready, at lower positions.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import Protocol
+
+from simcore.terms import NodeKind
+
+_IN_SLOT = (NodeKind.COLLECTIVE, NodeKind.SEND)
+
+
+class Program(Protocol):
+    """Nodes of a stage by position, as ``stage_paths.StageReader`` has them."""
+
+    kind: list[int]
+
+    def deps(self, node: int) -> list[int]:
+        """Nodes that a node waits for, all before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Condition of an order in the slot: *beside* take less time than the *compute* does."""
+
+    beside: tuple[int, ...]
+    compute: int
+
+
+@dataclass(slots=True, eq=False)
+class SlotOrder:
+    """Nodes of the last pass of a stage, and what they wait for besides what the program says.
+
+    Attributes:
+        program: Of the stage.
+        nodes: Of its last pass.
+        behind: Of the optimizer step.
+        leaves: Nodes of the pass that the next stage waits for.
+        before: By node, the late node that is sooner in the slot.
+        waits: By late node that is before another, the nodes of the pass that are sooner than it.
+        rooms: Conditions of all that.
+    """
+
+    program: Program
+    nodes: range
+    behind: range
+    leaves: Collection[int]
+    before: dict[int, int] = field(default_factory=dict)
+    waits: dict[int, list[int]] = field(default_factory=dict)
+    rooms: list[Room] = field(default_factory=list)
+    _computes: list[int] = field(default_factory=list)
+    _rank: dict[int, float] = field(default_factory=dict)
+    _needed: dict[int, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        number = self._rank_nodes()
+        if number is None:
+            return
+        self._computes = list(number)
+        self._find_needed(number)
+        slot = [node for node in self._rank if self.program.kind[node] in _IN_SLOT]
+        served = [node for node in slot if node < self.behind.start and node in self._needed]
+        late = [n for n in slot if n not in self._needed and self._rank[n] < inf]
+        for node in sorted(served, key=lambda node: (self._rank[node], node)):
+            first = self._sooner(node, served, late)
+            if first is not None:
+                late.remove(first)
+                self.before[node] = first
+                self.waits[first] = self._before_late(first, [n for n in served if n < node])
+
+    def _rank_nodes(self) -> Mapping[int, int] | None:
+        """Rank all nodes; gives the number of each compute, or None where these form no chain."""
+        kind, rank, number = self.program.kind, self._rank, dict[int, int]()
+        for node in (*self.nodes, *self.behind):
+            own = max((number.get(d, rank.get(d, 0)) for d in self.program.deps(node)), default=0)
+            rank[node] = own
+            if kind[node] != NodeKind.COMPUTE:
+                continue
+            if node >= self.behind.start:
+                rank[node] = inf
+            elif own < len(number):
+                return None
+            else:
+                number[node] = len(number) + 1
+        return number
+
+    def _find_needed(self, number: Mapping[int, int]) -> None:
+        """The number of the first compute that waits for each node, if any does."""
+        needed = self._needed
+        needed |= dict.fromkeys(self.leaves, inf)
+        for node in reversed(self.nodes):
+            own = number.get(node, needed.get(node, 0.0))
+            if not own:
+                continue
+            for dep in self.program.deps(node):
+                needed[dep] = min(needed.get(dep, inf), own)
+
+    def _sooner(self, node: int, served: Iterable[int], late: Sequence[int]) -> int | None:
+        """The late node that is sooner in the slot than *node*, if the one beside it has room."""
+        rank, needed, start = self._rank, self._needed, self._rank[node]
+        waiting = [one for one in late if rank[one] < start]
+        if not waiting:
+            return None
+        first = waiting[0]
+        early = [one for one in served if rank[one] < start]
+        beside = [one for one in early if needed[one] > start]
+        is_first = len(waiting) == 1 or 1 <= rank[first] == min(rank[one] for one in waiting)
+        is_clear = any(rank[one] >= 1 and needed[one] <= start for one in early)
+        if not is_first or not is_clear or not self._waits_for_computes(first):
+            return None
+        if not all(one < first and self._follows(one, start, beside) for one in beside):
+            return None
+        if beside:
+            self.rooms.append(Room(tuple(beside), self._computes[int(start) - 1]))
+        return first
+
+    def _follows(self, node: int, start: float, beside: Collection[int]) -> bool:
+        """True if a node beside a compute is served at once after those before it."""
+        computing = NodeKind.COMPUTE
+        return node not in self.before and all(
+            dep < self.nodes.start
+            or dep in beside
+            or self.program.kind[dep] == computing
+            or self._needed[dep] <= start
+            for dep in self.program.deps(node)
+        )
+
+    def _waits_for_computes(self, node: int) -> bool:
+        """True if a node is ready once computes alone have ended."""
+        return all(self.program.kind[dep] == NodeKind.COMPUTE for dep in self.program.deps(node))
+
+    def _before_late(self, late: int, served: Iterable[int]) -> list[int]:
+        """Those of *served* that are sooner than *late*, though no compute waits for them by then.
+
+        Of nodes that wait for each other the last ones.
+        """
+        sooner: dict[int, None] = {}
+        for node in served:
+            deps = self.program.deps(node)
+            if node > late or self._rank[node] > self._rank[late]:
+                continue
+            if all(d in sooner or self.program.kind[d] == NodeKind.COMPUTE for d in deps):
+                sooner[node] = None
+        kept = [node for node in sooner if self._needed[node] > self._rank[late]]
+        inner = {dep for node in kept for dep in self.program.deps(node)}
+        return [node for node in kept if node not in inner]
