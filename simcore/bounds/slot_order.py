@@ -127,6 +127,8 @@ class SlotOrder:
         is_clear = any(rank[one] >= 1 and needed[one] <= start for one in early)
         if not is_first or not is_clear or not self._waits_for_computes(first):
             return None
+        if any(needed[one] > start for one in self.before):
+            return None  # the late node before that one may be in the slot
         if not all(one < first and self._follows(one, start, beside) for one in beside):
             return None
         if beside:
@@ -136,7 +138,7 @@ class SlotOrder:
     def _follows(self, node: int, start: float, beside: Collection[int]) -> bool:
         """True if a node beside a compute is served at once after those before it."""
         computing = NodeKind.COMPUTE
-        return node not in self.before and all(
+        return all(
             dep < self.nodes.start
             or dep in beside
             or self.program.kind[dep] == computing
@@ -153,6 +155,8 @@ class SlotOrder:
 
         Of nodes that wait for each other the last ones.
         """
+        if self._rank[late] == 0:
+            return []  # it may be ready long before the pass
         sooner: dict[int, None] = {}
         for node in served:
             deps = self.program.deps(node)
