@@ -142,7 +142,8 @@ def phase_cost(name: str, kind: CollectiveKind, line: CostLine, *, first: bool) 
         columns = _by_table(machine, line)
     elif machine.peers is PeerRule.ROTATING:
         columns = _direct(machine, kind, line, first)
-        columns["exact"] = int(alike and machine.parallel >= line.members - 1)
+        at_once = machine.parallel >= line.members - 1 and kind is CollectiveKind.ALL_GATHER
+        columns["exact"] = int(alike and at_once)  # nothing is reduced, in whatever order
     else:
         divisor = share(kind, line.members) * (2 if kind is CollectiveKind.ALL_REDUCE else 1)
         columns = _one_by_one(algorithm, machine.steps, kind, line, divisor)

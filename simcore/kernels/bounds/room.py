@@ -29,14 +29,14 @@ def crowded_designs(
         for room in range(plans[plan]["rooms"], plans[plan + 1]["rooms"]):
             most = 0.0
             for at in range(rooms[room], rooms[room + 1]):
-                most += _most_ns(tables, picks, rates, n, room_items[at])
+                most += most_ns(tables, picks, rates, n, room_items[at])
             if most * (1.0 + _SLACK) + 1.0 >= room_ns[room]:
                 crowded[n] = False
                 break
 
 
 @njit(cache=True, error_model="numpy")
-def _most_ns(tables: BoundTables, picks: Ints, rates: Floats, n: int, number: int) -> float:
+def most_ns(tables: BoundTables, picks: Ints, rates: Floats, n: int, number: int) -> float:
     """Most time of a collective of the plan of design *n*; infinite where nothing is certain.
 
     At any time one of its chunks is in one of its phases.
