@@ -19,7 +19,8 @@ What earlier passes have left to send is out of the slot when a node of the pass
 of its computes starts: all of it was ready, at lower positions.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Protocol
@@ -80,12 +81,40 @@ class SlotOrder:
         slot = [node for node in self._rank if self.program.kind[node] in _IN_SLOT]
         served = [node for node in slot if node < self.behind.start and node in self._needed]
         late = [n for n in slot if n not in self._needed and self._rank[n] < inf]
-        for node in sorted(served, key=lambda node: (self._rank[node], node)):
-            first = self._sooner(node, served, late)
-            if first is not None:
-                late.remove(first)
-                self.before[node] = first
-                self.waits[first] = self._before_late(first, [n for n in served if n < node])
+        self._walk(served, self._by_rank(late))
+
+    def _by_rank(self, nodes: Sequence[int]) -> list[int]:
+        return sorted(nodes, key=lambda node: (self._rank[node], node))
+
+    def _walk(self, served: Sequence[int], late: list[int]) -> None:
+        """Go through the nodes that are *served*, and find the late node that is sooner than each.
+
+        Args:
+            served: Nodes that a later compute or the next stage waits for, by position.
+            late: The late nodes by rank.
+        """
+        rank, needed = self._rank, self._needed
+        coming, beside, waiting = self._by_rank(served), list[int](), list[int]()
+        upcoming, is_clear = coming[::-1], False
+        unsure: list[int] = []  # nodes after a late one, one of which may still be in the slot
+        late.reverse()
+        for node in coming:
+            start = rank[node]
+            while rank[upcoming[-1]] < start:
+                beside.append(upcoming.pop())
+            while late and rank[late[-1]] < start:
+                insort(waiting, late.pop())
+            is_clear |= any(needed[one] <= start and rank[one] >= 1 for one in beside)
+            beside = [one for one in beside if needed[one] > start]
+            unsure = [one for one in unsure if needed[one] > start]
+            if not waiting or unsure or not is_clear:
+                continue
+            if self._is_sooner(waiting, start, beside):
+                unsure.append(node)
+                self.before[node] = first = waiting.pop(0)
+                self.waits[first] = self._before_late(first, node, served)
+                if beside:
+                    self.rooms.append(Room(tuple(beside), self._computes[int(start) - 1]))
 
     def _rank_nodes(self) -> Mapping[int, int] | None:
         """Rank all nodes; gives the number of each compute, or None where these form no chain."""
@@ -114,26 +143,19 @@ class SlotOrder:
             for dep in self.program.deps(node):
                 needed[dep] = min(needed.get(dep, inf), own)
 
-    def _sooner(self, node: int, served: Iterable[int], late: Sequence[int]) -> int | None:
-        """The late node that is sooner in the slot than *node*, if the one beside it has room."""
-        rank, needed, start = self._rank, self._needed, self._rank[node]
-        waiting = [one for one in late if rank[one] < start]
-        if not waiting:
-            return None
-        first = waiting[0]
-        early = [one for one in served if rank[one] < start]
-        beside = [one for one in early if needed[one] > start]
+    def _is_sooner(self, waiting: Sequence[int], start: float, beside: Sequence[int]) -> bool:
+        """True if the first of the late nodes is in the slot before the compute *start* ends.
+
+        Args:
+            waiting: Late nodes of lower rank that are still to be served.
+            start: Number of the compute.
+            beside: Other such nodes; all else that is earlier is out of the slot.
+        """
+        rank, first = self._rank, waiting[0]
         is_first = len(waiting) == 1 or 1 <= rank[first] == min(rank[one] for one in waiting)
-        is_clear = any(rank[one] >= 1 and needed[one] <= start for one in early)
-        if not is_first or not is_clear or not self._waits_for_computes(first):
-            return None
-        if any(needed[one] > start for one in self.before):
-            return None  # the late node before that one may be in the slot
-        if not all(one < first and self._follows(one, start, beside) for one in beside):
-            return None
-        if beside:
-            self.rooms.append(Room(tuple(beside), self._computes[int(start) - 1]))
-        return first
+        if not is_first or not self._waits_for_computes(first):
+            return False
+        return all(one < first and self._follows(one, start, beside) for one in beside)
 
     def _follows(self, node: int, start: float, beside: Collection[int]) -> bool:
         """True if a node beside a compute is served at once after those before it."""
@@ -150,20 +172,24 @@ class SlotOrder:
         """True if a node is ready once computes alone have ended."""
         return all(self.program.kind[dep] == NodeKind.COMPUTE for dep in self.program.deps(node))
 
-    def _before_late(self, late: int, served: Iterable[int]) -> list[int]:
-        """Those of *served* that are sooner than *late*, though no compute waits for them by then.
+    def _before_late(self, late: int, node: int, served: Sequence[int]) -> list[int]:
+        """Nodes *served* that are sooner than *late*, which is before *node*.
 
-        Of nodes that wait for each other the last ones.
+        Those that have ended by the time when it is ready are left out, and of nodes that wait for
+        each other all but the last ones. None where it may be ready long before the pass.
         """
-        if self._rank[late] == 0:
-            return []  # it may be ready long before the pass
+        ready = self._rank[late]
+        if ready == 0:
+            return []
+        earliest = self._computes[max(int(ready) - 2, 0)]
         sooner: dict[int, None] = {}
-        for node in served:
-            deps = self.program.deps(node)
-            if node > late or self._rank[node] > self._rank[late]:
-                continue
-            if all(d in sooner or self.program.kind[d] == NodeKind.COMPUTE for d in deps):
-                sooner[node] = None
-        kept = [node for node in sooner if self._needed[node] > self._rank[late]]
-        inner = {dep for node in kept for dep in self.program.deps(node)}
-        return [node for node in kept if node not in inner]
+        for one in served[bisect_left(served, earliest) : bisect_left(served, min(node, late))]:
+            if self._rank[one] <= ready < self._needed[one] and all(
+                dep in sooner
+                or self.program.kind[dep] == NodeKind.COMPUTE
+                or (dep >= self.nodes.start and self._needed[dep] <= ready)
+                for dep in self.program.deps(one)
+            ):
+                sooner[one] = None
+        inner = {dep for one in sooner for dep in self.program.deps(one)}
+        return [one for one in sooner if one not in inner]

@@ -125,9 +125,11 @@ class StageSummer:
         if not found.segments or any(-1 in beside for beside, _ in rooms):
             return {}
         self._plan.rooms |= dict.fromkeys(sorted(rooms))
+        numbers = [self._plan.segment(segment) for segment in found.segments]
+        before = Counter(("exit", number) for number in numbers[:-1])
         return {
-            kernel_tables.FINAL_EXIT: self._path(found.segments, to_exit=True),
-            kernel_tables.FINAL_LAST: self._path(found.segments, to_exit=False),
+            kernel_tables.FINAL_EXIT: before + Counter([("exit", numbers[-1])]),
+            kernel_tables.FINAL_LAST: before + Counter([("last", numbers[-1])]),
         }
 
     def _items(self, units: Sequence[int], kind: NodeKind) -> list[int]:
