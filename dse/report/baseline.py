@@ -1,5 +1,6 @@
 """The baseline in words: what it reaches, and designs of the front held against it."""
 
+from collections.abc import Sequence
 from math import prod
 
 from dse.objectives import OBJECTIVES
@@ -26,7 +27,21 @@ def baseline_lines(result: StudyResult) -> list[str]:
         chosen = [rows[one.trial] for one in result.recommended]
         best = min(chosen, key=lambda row: _ratio(result, baseline, row))
         lines[0] += f"; trial {best.number} {against(result, best)}"
+    ahead = [OBJECTIVES[name].label for name in _ahead(result, baseline, [*rows.values()])]
+    if ahead:
+        lines.append(f"no trial is as good as {RUN} in {' nor in '.join(ahead)} yet")
     return lines
+
+
+def _ahead(result: StudyResult, baseline: Trial, rows: Sequence[Trial]) -> list[str]:
+    """Objectives in which the baseline is better than all *rows*."""
+    before, signs = baseline.evaluation.objectives, result.study.goals.signs_by_name
+    return [
+        name
+        for name, sign in signs.items()
+        if name in before
+        and all(sign * row.evaluation.objectives[name] > sign * before[name] for row in rows)
+    ]
 
 
 def _ratio(result: StudyResult, baseline: Trial, row: Trial) -> float:

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from simcore.bounds.grown import Grown
 from simcore.bounds.machine_terms import AXES, KINDS
-from simcore.bounds.plan_terms import Key, PlanTerms, StageSums
+from simcore.bounds.plan_terms import PlanTerms
 from simcore.bounds.stage_paths import Segment
+from simcore.bounds.stage_sums import Key, StageSums
 from simcore.config import RunTemplate, parse_path
 from simcore.errors import ConfigError
-from simcore.kernels.bounds import time_bound
+from simcore.kernels.bounds import tables as kernel_tables
 from simcore.terms import NodeKind
 
 Floats = NDArray[np.float64]
@@ -219,24 +220,27 @@ class PlanRows:
         longest: Most collectives and segments of a plan, nodes of a segment, stages of a plan.
     """
 
-    plans: Grown = field(default_factory=lambda: Grown(time_bound.PLAN))
+    plans: Grown = field(default_factory=lambda: Grown(kernel_tables.PLAN))
     memory_ns_per_byte: Grown = field(default_factory=_floats)
-    collectives: Grown = field(default_factory=lambda: Grown(time_bound.COLLECTIVE))
+    collectives: Grown = field(default_factory=lambda: Grown(kernel_tables.COLLECTIVE))
     segments: Grown = field(default_factory=_ints)
-    nodes: Grown = field(default_factory=lambda: Grown(time_bound.NODE))
+    nodes: Grown = field(default_factory=lambda: Grown(kernel_tables.NODE))
     node_ns: Grown = field(default_factory=_floats)
     deps: Grown = field(default_factory=_ints)
-    stages: Grown = field(default_factory=lambda: Grown(time_bound.STAGE))
+    stages: Grown = field(default_factory=lambda: Grown(kernel_tables.STAGE))
     sums: Grown = field(default_factory=_ints)
     sum_of_term: Grown = field(default_factory=_ints)
     terms: Grown = field(default_factory=_ints)
     factors: Grown = field(default_factory=_floats)
-    constants: Grown = field(default_factory=lambda: Grown(np.float64, time_bound.SUMS))
+    constants: Grown = field(default_factory=lambda: Grown(np.float64, kernel_tables.SUMS))
+    rooms: Grown = field(default_factory=_ints)
+    room_ns: Grown = field(default_factory=_floats)
+    room_items: Grown = field(default_factory=_ints)
     longest: list[int] = field(default_factory=lambda: [1, 1, 1])
 
     def add(self, terms: PlanTerms, memory_ns_per_byte: float) -> int:
         """Append one plan; gives its row."""
-        plan = len(self.collectives), len(self.segments), len(self.stages)
+        plan = len(self.collectives), len(self.segments), len(self.stages), len(self.rooms)
         rest = terms.batches, terms.message_bytes, terms.interleave, terms.overlaps
         self.plans.append((*plan, *rest))
         self.memory_ns_per_byte.append(memory_ns_per_byte)
@@ -247,6 +251,10 @@ class PlanRows:
             terms.segments, terms.node_ns, terms.node_collectives, strict=True
         ):
             self._add_segment(segment, times, items)
+        for beside, room_ns in terms.rooms:
+            self.rooms.append(len(self.room_items))
+            self.room_items.extend(beside)
+            self.room_ns.append(room_ns)
         known: dict[int, int] = {}
         for sums, held in zip(terms.stages, terms.held, strict=True):
             if id(sums) not in known:
@@ -259,7 +267,8 @@ class PlanRows:
 
     def arrays(self) -> dict[str, Any]:
         """The fields of ``BoundTables`` that are about plans."""
-        end = len(self.collectives), len(self.segments), len(self.stages), 0, 0, 0, 0
+        begins = self.collectives, self.segments, self.stages, self.rooms
+        end = *map(len, begins), 0, 0, 0, 0
         return {
             "plans": self.plans.array_and(end),
             "memory_ns_per_byte": self.memory_ns_per_byte.array(),
@@ -274,15 +283,18 @@ class PlanRows:
             "terms": self.terms.array(),
             "factors": self.factors.array(),
             "constants": self.constants.array(),
+            "rooms": self.rooms.array_and(len(self.room_items)),
+            "room_ns": self.room_ns.array(),
+            "room_items": self.room_items.array(),
         }
 
     def _add_segment(self, segment: Segment, times: Sequence[float], items: Sequence[int]) -> None:
         self.segments.append(len(self.nodes))
         self.longest[1] = max(self.longest[1], len(segment.nodes))
         for node, (kind, _) in enumerate(segment.nodes):
-            place = time_bound.ENTRY * (node in segment.entries)
-            place += time_bound.EXIT * (node in segment.exits)
-            place += time_bound.LAST * (node == segment.last)
+            place = kernel_tables.ENTRY * (node in segment.entries)
+            place += kernel_tables.EXIT * (node in segment.exits)
+            place += kernel_tables.LAST * (node == segment.last)
             first = len(self.deps)
             self.deps.extend(segment.deps[node])
             collective = items[node] if kind == NodeKind.COLLECTIVE else -1
@@ -291,8 +303,8 @@ class PlanRows:
 
     def _add_sums(self, sums: StageSums, collectives: int) -> None:
         self.sums.append(len(self.terms))
-        self.constants.append([sums.constants.get(n, 0.0) for n in range(time_bound.SUMS)])
-        for which in range(time_bound.SUMS):
+        self.constants.append([sums.constants.get(n, 0.0) for n in range(kernel_tables.SUMS)])
+        for which in range(kernel_tables.SUMS):
             counts: Counter[Key] = sums.terms.get(which, Counter())
             for (what, number), count in counts.items():
                 place = {"exit": collectives + 2 * number, "last": collectives + 2 * number + 1}

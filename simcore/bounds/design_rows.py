@@ -24,8 +24,8 @@ from simcore.bounds.work_floor import WorkFloor
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.kernels.bounds import time_bound
-from simcore.kernels.bounds.time_bound import BoundTables
+from simcore.kernels.bounds import tables as kernel_tables
+from simcore.kernels.bounds.tables import BoundTables
 from simcore.memory.footprint import footprint
 from simcore.network import BACKENDS
 
@@ -55,7 +55,7 @@ class DesignRows:
     layouts: Numbered[Layout] = field(default_factory=Numbered)
     layout_of_plan: Grown = field(default_factory=lambda: Grown(np.int64))
     links: Numbered[Link] = field(default_factory=Numbered)
-    systems: Grown = field(default_factory=lambda: Grown(time_bound.SYSTEM))
+    systems: Grown = field(default_factory=lambda: Grown(kernel_tables.SYSTEM))
     timed: Grown = field(default_factory=lambda: Grown(np.bool_))
     places: Places = field(init=False)
     place_index: PlaceIndex = field(init=False)
@@ -167,10 +167,10 @@ class DesignRows:
                     -1, axes, count
                 ),
                 members=np.array([m for _, m in self.places.rows], np.int64).reshape(-1, axes),
-                messages=np.array(self.places.messages, time_bound.MESSAGE),
+                messages=np.array(self.places.messages, kernel_tables.MESSAGE),
                 extents=extents,
                 phases=phases,
-                links=np.array([link.row for link in self.links.numbers], time_bound.LINK),
+                links=np.array([link.row for link in self.links.numbers], kernel_tables.LINK),
                 systems=self.systems.array(),
             )
             self.packed_rows = rows

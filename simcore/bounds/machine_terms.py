@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simcore.bounds.phase_costs import NOTHING, CostLine, PhaseCost, least_cost, phase_cost
 from simcore.engines.collectives.placement import place_group
 from simcore.errors import InfeasibleError
-from simcore.kernels.bounds import time_bound
+from simcore.kernels.bounds import tables as kernel_tables
 from simcore.kernels.records import Records
 from simcore.machine import Dimension
 from simcore.machine.system import System
@@ -22,17 +22,17 @@ from simcore.workload.graph import Axis, GroupLayout
 Ints = NDArray[np.int64]
 
 KINDS = {
-    CollectiveKind.ALL_GATHER: time_bound.ALL_GATHER,
-    CollectiveKind.REDUCE_SCATTER: time_bound.REDUCE_SCATTER,
-    CollectiveKind.ALL_REDUCE: time_bound.ALL_REDUCE,
-    CollectiveKind.ALL_TO_ALL: time_bound.ALL_TO_ALL,
+    CollectiveKind.ALL_GATHER: kernel_tables.ALL_GATHER,
+    CollectiveKind.REDUCE_SCATTER: kernel_tables.REDUCE_SCATTER,
+    CollectiveKind.ALL_REDUCE: kernel_tables.ALL_REDUCE,
+    CollectiveKind.ALL_TO_ALL: kernel_tables.ALL_TO_ALL,
 }
 """Numbers of the collective kinds in the kernel's tables."""
 
 _PHASES = (
     *((number, kind, kind) for kind, number in KINDS.items()),
-    (time_bound.SUM_SCATTER, CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER),
-    (time_bound.SUM_GATHER, CollectiveKind.ALL_REDUCE, CollectiveKind.ALL_GATHER),
+    (kernel_tables.SUM_SCATTER, CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER),
+    (kernel_tables.SUM_GATHER, CollectiveKind.ALL_REDUCE, CollectiveKind.ALL_GATHER),
 )
 """Numbers of the kinds of phases, the collective that chooses the algorithm, what is done."""
 
@@ -186,7 +186,7 @@ class PhaseTables:
         self.rows = rows
         for pair in list(self.costs.numbers)[len(self.table) // 2 :]:
             self.table += [cost.row() for cost in pair]
-        return rows, np.array(self.table, time_bound.PHASE)
+        return rows, np.array(self.table, kernel_tables.PHASE)
 
     def _costs_of(self, link: Link, extent: tuple[int, int, int]) -> list[int]:
         npus, members, stride = extent

@@ -69,6 +69,7 @@ class PhaseCost:
         grows, shrinks: The buffer afterwards is ``size x grows // shrinks``.
         unlike: 1 where members may end at different times.
         sent: Units that a member sends in all (mean over the members).
+        exact: 1 where no phase takes longer than that but for what is rounded down.
     """
 
     divisor: int
@@ -82,6 +83,7 @@ class PhaseCost:
     shrinks: int
     unlike: int
     sent: float
+    exact: int = 0
 
     def row(self) -> tuple[float, ...]:
         return astuple(self)
@@ -95,7 +97,7 @@ NOTHING = PhaseCost(
 
 def least_cost(costs: Sequence[PhaseCost]) -> PhaseCost:
     """A cost that none of *costs* goes below, whatever the size; they leave the same buffer."""
-    if len(costs) == 1:
+    if len({*costs}) == 1:
         return costs[0]
     divisor = lcm(*(cost.divisor for cost in costs))
     known = divisor <= _MOST_PARTS  # else what is left of a unit may be all of it
@@ -112,6 +114,7 @@ def least_cost(costs: Sequence[PhaseCost]) -> PhaseCost:
         reductions=max(cost.reductions for cost in costs),
         unlike=max(cost.unlike for cost in costs),
         sent=min(cost.sent * part for cost, part in pairs),
+        exact=0,
     )
 
 
@@ -139,9 +142,12 @@ def phase_cost(name: str, kind: CollectiveKind, line: CostLine, *, first: bool) 
         columns = _by_table(machine, line)
     elif machine.peers is PeerRule.ROTATING:
         columns = _direct(machine, kind, line, first)
+        at_once = machine.parallel >= line.members - 1 and kind is CollectiveKind.ALL_GATHER
+        columns["exact"] = int(alike and at_once)  # nothing is reduced, in whatever order
     else:
         divisor = share(kind, line.members) * (2 if kind is CollectiveKind.ALL_REDUCE else 1)
         columns = _one_by_one(algorithm, machine.steps, kind, line, divisor)
+        columns["exact"] = int(alike)
         if machine.peers is PeerRule.NEIGHBOUR and not alike:
             columns["hops"] = _around(machine.steps, line, first)
         elif not alike:

@@ -5,7 +5,8 @@ A simulated time can be shorter where messages never meet; that of a machine can
 
 import numpy as np
 
-from simcore.kernels.bounds.time_bound import (
+from simcore.kernels.bounds.collective_times import cut_into_chunks, order_of_phases
+from simcore.kernels.bounds.tables import (
     ALL_REDUCE,
     REDUCE_SCATTER,
     SLOT,
@@ -13,8 +14,6 @@ from simcore.kernels.bounds.time_bound import (
     BoundTables,
     Floats,
     Ints,
-    cut_into_chunks,
-    order_of_phases,
 )
 from simcore.kernels.jit import njit
 

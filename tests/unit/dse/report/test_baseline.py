@@ -1,5 +1,6 @@
 """The run of a study as its file has it: evaluated, and shown beside the front."""
 
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -83,12 +84,26 @@ def test_the_picture_the_page_and_explain_hold_designs_against_it(
     ratio = row.evaluation.objectives["iteration_time"] / values["iteration_time"]
     told = against(result, row)
     assert f"iteration time {ratio - 1:+.1%}" in told
-    (line,) = baseline_lines(result)
+    line = baseline_lines(result)[0]
     assert line.endswith(f"trial {row.number} {told}")
     sentence = line.split(";")[0]
     assert sentence[0].upper() + sentence[1:] in (folder / "report.html").read_text()
     sections = {section.title: section.lines for section in explain_trial(result, row.number)}
     assert sections["the run of the study"] == ((told, "", ""),)
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_where_no_trial_is_as_good_as_it_that_is_said(
+    result: dse.StudyResult, share: float
+) -> None:
+    told = result.summary["baseline"]
+    rows = [result.rows[at].evaluation.objectives for at in result.front]
+    least = {name: min(row[name] for row in rows) for name in told["objectives"]}
+    objectives = {**least, "iteration_time": share * least["iteration_time"]}
+    summary = {**result.summary, "baseline": {**told, "objectives": objectives}}
+    _, *lines = baseline_lines(replace(result, summary=summary))
+    expected = "no trial is as good as the run of the study in iteration time yet"
+    assert lines == ([expected] if share < 1 else [])
 
 
 def test_a_run_that_cannot_be_is_told_with_its_reason(tmp_path: Path) -> None:
