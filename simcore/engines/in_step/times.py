@@ -125,25 +125,38 @@ class InStep:
         between = [f"collectives over {axis} are timed on idle links" for axis in axes]
         if self._system.profile.communication_streams > 1 and operations:
             why.append("an NPU has several collectives under way")
-        loose, stage_links = any([*why, *untold]), None
-        if plan.pp > 1:
-            sent = self._messages(plan, size_bytes)
-            times = np.array([[last for last, _ in way] for way in sent])
-            messages = replace(messages, time_ns=np.where(size_bytes > 0, times, messages.time_ns))
-            if any(last > first for way in sent for last, first in way):
-                why.append("messages between stages have unlike parts of their links")
-            uses = {
-                (op.kind, placements[op.axis]) for op in operations if not is_shared(plan, op.axis)
-            }
-            if not any(why):
-                why.append(self._why_meet(plan, sorted(uses, key=repr), size_bytes))
-        why_not = next(filter(None, [*why, *between]), "")
-        if why_not and plan.pp > 1 and not loose:
-            stage_links = self._stage_links(plan, size_bytes)
         found = [time for time, _ in one_by_one]
+        if plan.pp == 1:
+            return StepTimes(collectives=found, messages=messages, why_not=_first(why))
+        local = [op for op in operations if not is_shared(plan, op.axis)]
+        uses = sorted({(op.kind, placements[op.axis]) for op in local}, key=repr)
+        meeting = "" if any(why) else self._why_meet(plan, uses, size_bytes)
+        followed = self._system.phase_end == "each" and not any([*why, *untold])
+        if followed and any([meeting, *between]):
+            links = self._stage_links(plan, size_bytes)
+            if links is not None:
+                loose = _first([meeting, *between])
+                return StepTimes(
+                    collectives=found, messages=messages, why_not=loose, stage_links=links
+                )
+        messages, unlike = self._loaded(plan, messages, size_bytes)
         return StepTimes(
-            collectives=found, messages=messages, why_not=why_not, stage_links=stage_links
+            collectives=found,
+            messages=messages,
+            why_not=_first([*why, unlike, meeting, *between]),
+            stage_links=self._stage_links(plan, size_bytes) if followed and unlike else None,
         )
+
+    def _loaded(
+        self, plan: ParallelPlan, messages: MessageTimes, size_bytes: Ints
+    ) -> tuple[MessageTimes, str]:
+        """Times of messages that all NPUs send at once, and why some take less; "": none does."""
+        sent = self._messages(plan, size_bytes)
+        times = np.array([[last for last, _ in way] for way in sent])
+        found = replace(messages, time_ns=np.where(size_bytes > 0, times, messages.time_ns))
+        if any(last > first for way in sent for last, first in way):
+            return found, "messages between stages have unlike parts of their links"
+        return found, ""
 
     def _collective(
         self,
@@ -318,6 +331,11 @@ class InStep:
                         if len(source):
                             load = self._links.of_peers(phase, peers)
                             yield _use(load, source, target, activity)
+
+
+def _first(reasons: Sequence[str]) -> str:
+    """The first reason that is one."""
+    return next(filter(None, reasons), "")
 
 
 def _use(load: Load, source: Ints, target: Ints, activity: Ints) -> Use:
