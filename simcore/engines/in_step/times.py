@@ -42,6 +42,9 @@ from simcore.workload.graph import Axis, CollectiveOp
 
 V = TypeVar("V")
 
+_OF_MANY = DoubleBinaryTree, Synthesised
+"""Algorithms that depend on what was before, or on other groups."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StepTimes:
@@ -167,7 +170,7 @@ class InStep:
     ) -> tuple[CollectiveTime | None, str]:
         """Time of a collective, and why it need not take it; between stages, why none is told."""
         if alone is None:
-            return None, self._why_untold(operation.kind)
+            return None, self._why_untold(operation.kind, plan)
         if SYNTHESISED in self._algorithms(operation.kind):  # all groups are in its time
             return alone, self._why_loose(operation.kind, plan)
         one = self._time(operation.kind, placements[operation.axis], operation.size_bytes)
@@ -189,14 +192,14 @@ class InStep:
     def _algorithms(self, kind: CollectiveKind) -> tuple[str, ...]:
         return tuple(self._system.vector(kind, len(self._platform.dimensions)))
 
-    def _why_untold(self, kind: CollectiveKind) -> str:
+    def _why_untold(self, kind: CollectiveKind, plan: ParallelPlan) -> str:
         """Reason why collectives between stages are not followed by themselves; or none."""
         topologies = [dimension.topology for dimension in self._platform.dimensions]
         names = set(self._system.algorithms(kind, topologies))
-        apart = any(
-            isinstance(algorithm_named(name), (DoubleBinaryTree, Synthesised)) for name in names
-        )
-        return "collectives between stages are not followed by themselves" if apart else ""
+        apart = any(isinstance(algorithm_named(name), _OF_MANY) for name in names)
+        # a list of all NPUs of a machine is none: it follows the dimensions
+        whole = plan.npus_per_stage == 1
+        return "collectives between stages are not followed by themselves" if apart or whole else ""
 
     def _why_loose(self, kind: CollectiveKind, plan: ParallelPlan) -> str:
         """Reason why a collective of a synthesised phase need not take its own time; or none."""
