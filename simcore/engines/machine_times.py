@@ -109,9 +109,13 @@ class MachineTimes:
         )
 
     def _times_in_step(self) -> InStep | None:
-        """Times of NPUs in step; of placed ranks only where links are shared out fairly."""
+        """Times of NPUs in step, all of one speed; placed ranks only where links are shared out."""
         rule = BACKENDS[self.backend].link_rule
-        if rule is None or (self.where is not None and rule is not LinkRule.FAIR):
+        if (
+            rule is None
+            or self.platform.npu_scale
+            or (self.where is not None and rule is not LinkRule.FAIR)
+        ):
             return None
         return InStep(self.platform, self.system, self.backend, self.memo, self.where)
 
