@@ -14,12 +14,14 @@ class Engine(StrEnum):
         CLASSES: One NPU of each class of alike ones in a stage.
         STAGES: One NPU per stage, each situation of it worked out once.
         NODES: One NPU per stage, node by node.
+        LINKS: The same, with messages between stages followed link by link.
     """
 
     EVENTS = "events"
     CLASSES = "classes"
     STAGES = "stages"
     NODES = "nodes"
+    LINKS = "links"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,9 @@ IN_STEP_ERROR = (
 measures it."""
 
 IN_STEP = "the NPUs of a stage stay in step, so one stands for all"
+EXACT_WHERE_LOOSE = Engine.EVENTS, Engine.LINKS
+"""Engines that are exact where NPUs need not stay in step."""
+
 EVERY_NODE = Choice(engine=Engine.NODES, reason=f"{IN_STEP}; every node was asked for")
 UNITS_UNLIKE = Choice(
     engine=Engine.NODES, reason=f"{IN_STEP}; units of this schedule cannot be looked up"
@@ -54,10 +59,11 @@ def choose(times: ProgramTimes, machine: MachineTimes) -> Choice:
     """The least work that gives the exact answer for a program with *times* on *machine*.
 
     Where messages meet and NPUs need not stay in step, every NPU is followed, unless
-    ``phase_end: together`` holds NPUs in step.
+    ``phase_end: together`` holds NPUs in step, or only messages between stages may keep them from
+    it, which are then followed.
     """
     if machine.messages_meet and times.loose is not None:
-        return _where_messages_meet(times.loose, machine)
+        return _where_messages_meet(times, machine)
     if follows_all(times, machine):
         if machine.messages_meet:
             reason = f"messages wait for each other on their links ({machine.backend})"
@@ -72,13 +78,22 @@ def choose(times: ProgramTimes, machine: MachineTimes) -> Choice:
     return Choice(engine=Engine.STAGES, reason=IN_STEP)
 
 
-def _where_messages_meet(loose: str, machine: MachineTimes) -> Choice:
+def _where_messages_meet(times: ProgramTimes, machine: MachineTimes) -> Choice:
+    loose = times.loose
     if not loose:
         return Choice(engine=Engine.STAGES, reason=f"{IN_STEP}; all groups load the links at once")
     if machine.system.phase_end == "together":
         reason = f"NPUs of a stage are held in step, so one stands for all; {loose}"
         return Choice(engine=Engine.STAGES, reason=f"{reason} (phase_end: together)")
-    return Choice(engine=Engine.EVENTS, reason=f"{loose} ({machine.backend})")
+    if times.stage_links is not None:
+        reason = f"{IN_STEP}; messages between stages are followed link by link"
+        return Choice(engine=Engine.LINKS, reason=reason)
+    return followed(times, machine)
+
+
+def followed(times: ProgramTimes, machine: MachineTimes) -> Choice:
+    """Every message of NPUs that need not stay in step where messages meet."""
+    return Choice(engine=Engine.EVENTS, reason=f"{times.loose} ({machine.backend})")
 
 
 def follows_all(times: ProgramTimes, machine: MachineTimes) -> str:

@@ -9,15 +9,18 @@ import numpy as np
 from simcore.compute import ComputeModel
 from simcore.engines.choose import (
     EVERY_NODE,
+    EXACT_WHERE_LOOSE,
     IN_STEP_ERROR,
     NO_TIME,
     UNITS_UNLIKE,
     Choice,
     Engine,
     choose,
+    followed,
     follows_all,
 )
 from simcore.engines.classes.by_classes import run_by_classes, run_nodes
+from simcore.engines.classes.on_links import run_on_links
 from simcore.engines.classes.run import NodeTimes, Ran
 from simcore.engines.each_npu import run_every_npu
 from simcore.engines.events.input import Ints
@@ -149,6 +152,8 @@ class IterationRunner:
         match choice.engine:
             case Engine.EVENTS:
                 return self.run_graph(known.graph(known.batches), choice)
+            case Engine.LINKS:
+                return self.run_graph(known.graph(known.batches), choice)
             case Engine.CLASSES:
                 ran = run_by_classes(known, times, machine)
             case _:
@@ -170,6 +175,11 @@ class IterationRunner:
         operator_ns = operator_times_ns(graph.operators, npu, precision, compute)
         times = machine.of(graph, counts, operator_ns)
         choice = choice or choose(times, machine)
+        if choice.engine is Engine.LINKS:
+            ran = run_on_links(graph, times, machine)
+            if ran is not None:
+                return self._iteration(graph, counts, times, choice, ran)
+            choice = followed(times, machine)
         if choice.engine in (Engine.EVENTS, Engine.CLASSES):
             choice = Choice(engine=Engine.EVENTS, reason=choice.reason)
             ran = run_every_npu(graph, times, machine)
@@ -205,7 +215,7 @@ class IterationRunner:
     def _goes_on_at_once(self, times: ProgramTimes, choice: Choice) -> bool:
         """True if each member of a collective goes on when it has ended itself."""
         if times.loose is not None:
-            return choice.engine is Engine.EVENTS
+            return choice.engine in EXACT_WHERE_LOOSE
         machine = self._machine
         return machine.system.phase_end == "each" or bool(follows_all(times, machine))
 
@@ -222,7 +232,7 @@ class IterationRunner:
         notes += machine.schedules(program, times)
         notes += [self._placed_note] if self._placed_note else []
         if times.loose is not None:
-            if choice.engine is not Engine.EVENTS and times.loose:
+            if choice.engine not in EXACT_WHERE_LOOSE and times.loose:
                 notes.append(
                     "NPUs of a stage are taken to stay in step (phase_end: together), though "
                     f"{times.loose}: {IN_STEP_ERROR}"

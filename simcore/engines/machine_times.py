@@ -13,6 +13,7 @@ from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.input import Ints
+from simcore.engines.in_step.stage_links import StageLinks
 from simcore.engines.in_step.times import InStep
 from simcore.engines.stages.counts import NodeCounts
 from simcore.engines.stages.time_limit import TimeLimit
@@ -50,6 +51,8 @@ class ProgramTimes:
         unlike: The topology on which groups of one axis lie differently; "": there is none.
         loose: Why NPUs that are taken to stay in step need not, where messages meet; "": they do.
             None: nothing is known of NPUs in step.
+        stage_links: Links on which stages meet; with their messages followed there, NPUs may stay
+            in step. None: not even then.
     """
 
     placements: dict[Axis, Placement]
@@ -59,6 +62,7 @@ class ProgramTimes:
     messages: MessageTimes
     unlike: str
     loose: str | None = None
+    stage_links: StageLinks | None = None
 
     @property
     def ends_differ(self) -> bool:
@@ -105,9 +109,13 @@ class MachineTimes:
         )
 
     def _times_in_step(self) -> InStep | None:
-        """Times of NPUs in step; of placed ranks only where links are shared out fairly."""
+        """Times of NPUs in step, all of one speed; placed ranks only where links are shared out."""
         rule = BACKENDS[self.backend].link_rule
-        if rule is None or (self.where is not None and rule is not LinkRule.FAIR):
+        if (
+            rule is None
+            or self.platform.npu_scale
+            or (self.where is not None and rule is not LinkRule.FAIR)
+        ):
             return None
         return InStep(self.platform, self.system, self.backend, self.memo, self.where)
 
@@ -168,7 +176,11 @@ class MachineTimes:
             np.where(counts.messages > 0, counts.message_bytes, 0),
         )
         return replace(
-            idle, collectives=found.collectives, messages=found.messages, loose=found.why_not
+            idle,
+            collectives=found.collectives,
+            messages=found.messages,
+            loose=found.why_not,
+            stage_links=found.stage_links,
         )
 
     def shared_ends(self, program: Program) -> SharedEnds:

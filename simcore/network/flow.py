@@ -66,17 +66,17 @@ class Flow(LinkNetwork):
         return None if math.isinf(due_ns) else whole_ns(due_ns)
 
     def advance(self, until_ns: int) -> list[Arrival]:
-        ended = self._flows.advance(until_ns * (1.0 + 2.0 * _ROUNDING))
+        ended = self._flows.advance(until_ns * (1.0 + 2.0 * ROUNDING))
         return [
             Arrival(time_ns=min(whole_ns(time_ns), until_ns), message=self._message.pop(flow))
             for time_ns, flow in ended
         ]
 
 
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
 """Part of a time by which it may lie above a whole number of ns and still be that one."""
 
 
 def whole_ns(time_ns: float) -> int:
     """A time rounded up to whole ns."""
-    return math.ceil(time_ns * (1.0 - _ROUNDING))
+    return math.ceil(time_ns * (1.0 - ROUNDING))

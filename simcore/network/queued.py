@@ -5,8 +5,103 @@ from collections.abc import Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from math import prod
+from typing import NamedTuple
 
 from simcore.network.base import Arrival, ExternalNetwork, LinkRule, NetworkDimension
+
+
+class Crossed(NamedTuple):
+    """A message that has crossed all links of its way.
+
+    Attributes:
+        time_ns: When.
+        begun_ns: When it began to cross the last one.
+        message: Its number.
+    """
+
+    time_ns: int
+    begun_ns: int
+    message: int
+
+
+class QueuedLinks:
+    """First-come-first-served links, store and forward.
+
+    Args:
+        bytes_per_ns: Of each link.
+        latency_ns: Of each link.
+
+    Attributes:
+        tied: Whether two messages came to one link in the same ns, so that one of them was first
+            by the order of the calls alone.
+    """
+
+    def __init__(self, bytes_per_ns: Sequence[float], latency_ns: Sequence[float]) -> None:
+        self._rate, self._latency = bytes_per_ns, latency_ns
+        self._waiting: dict[int, deque[tuple[int, int, Sequence[int], int]]] = {}
+        self._due: list[tuple[int, int, int, int, Sequence[int], int, int]] = []
+        self._order, self.tied = 0, False
+        self._last_ns = dict[int, int]()
+
+    def send(self, now_ns: int, message: int, size_bytes: int, way: Sequence[int]) -> None:
+        """Begin to send a message along the links *way*, in their order."""
+        self._forward(now_ns, now_ns, message, size_bytes, way, 0)
+
+    def next_event_ns(self) -> int | None:
+        """Time of the next event, None while nothing is under way."""
+        return self._due[0][0] if self._due else None
+
+    def advance(self, until_ns: int) -> list[Crossed]:
+        """Handle events up to *until_ns*, or those of the first ns in which messages arrive."""
+        found = list[Crossed]()
+        while self._due and self._due[0][0] <= until_ns:
+            time_ns, _, message, size, way, what, begun_ns = heappop(self._due)
+            if message < 0:
+                self._free(time_ns, what)
+            elif what < len(way):
+                self._forward(time_ns, begun_ns, message, size, way, what)
+            else:
+                found.append(Crossed(time_ns, begun_ns, message))
+                until_ns = time_ns
+        return found
+
+    def _forward(
+        self, now_ns: int, begun_ns: int, message: int, size: int, way: Sequence[int], hop: int
+    ) -> None:
+        """Put a message on its next link, or in the queue for it, or let it arrive."""
+        if hop == len(way):
+            self._at(now_ns, begun_ns, message, size, way, hop)
+            return
+        link = way[hop]
+        self.tied = self.tied or self._last_ns.get(link) == now_ns
+        self._last_ns[link] = now_ns
+        queue = self._waiting.get(link)
+        if queue is None:
+            self._waiting[link] = deque()
+            self._cross(now_ns, message, size, way, hop)
+        else:
+            queue.append((message, size, way, hop))
+
+    def _cross(self, now_ns: int, message: int, size: int, way: Sequence[int], hop: int) -> None:
+        """Start the transfer over a link that is free: its arrival first, then the free link."""
+        link = way[hop]
+        kept_ns = size / self._rate[link]
+        arrival_ns = now_ns + int(self._latency[link] + kept_ns)
+        self._at(arrival_ns, now_ns, message, size, way, hop + 1)
+        self._at(now_ns + int(kept_ns), now_ns, -1, 0, way, link)
+
+    def _at(
+        self, time_ns: int, begun_ns: int, message: int, size: int, way: Sequence[int], what: int
+    ) -> None:
+        self._order += 1
+        heappush(self._due, (time_ns, self._order, message, size, way, what, begun_ns))
+
+    def _free(self, now_ns: int, link: int) -> None:
+        """Start the next message that waits for *link*, or let the link go."""
+        if queue := self._waiting[link]:
+            self._cross(now_ns, *queue.popleft())
+        else:
+            del self._waiting[link]
 
 
 class Queued(ExternalNetwork):
@@ -28,66 +123,27 @@ class Queued(ExternalNetwork):
 
         super().__init__(dimensions)
         self._npus = prod(one.npus for one in dimensions)
-        alike = [replace(one, network=None, level=0) for one in dimensions]
-        self._graph = StackedGraph(lines_of(alike))
-        self._rate, self._latency = (
-            self._graph.bytes_per_ns.tolist(),
-            self._graph.latency_ns.tolist(),
+        self._graph = StackedGraph(lines_of(as_stacked(dimensions)))
+        self._links = QueuedLinks(
+            self._graph.bytes_per_ns.tolist(), self._graph.latency_ns.tolist()
         )
         self._ways: dict[int, list[int]] = {}
-        self._waiting: dict[int, deque[tuple[int, int, list[int], int]]] = {}
-        self._due: list[tuple[int, int, int, int, list[int], int]] = []
-        self._order = 0
 
     def send(self, now_ns: int, message: int, src: int, dst: int, size_bytes: int) -> None:
         pair = src * self._npus + dst
         way = self._ways.get(pair)
         if way is None:
             way = self._ways[pair] = self._graph.way(src, dst)[0].tolist()
-        self._forward(now_ns, message, size_bytes, way, 0)
-
-    def _forward(self, now_ns: int, message: int, size: int, way: list[int], hop: int) -> None:
-        """Put a message on its next link, or in the queue for it, or let it arrive."""
-        if hop == len(way):
-            self._at(now_ns, message, size, way, hop)
-            return
-        queue = self._waiting.get(way[hop])
-        if queue is None:
-            self._waiting[way[hop]] = deque()
-            self._cross(now_ns, message, size, way, hop)
-        else:
-            queue.append((message, size, way, hop))
-
-    def _cross(self, now_ns: int, message: int, size: int, way: list[int], hop: int) -> None:
-        """Start the transfer over a link that is free: its arrival first, then the free link."""
-        link = way[hop]
-        kept_ns = size / self._rate[link]
-        self._at(now_ns + int(self._latency[link] + kept_ns), message, size, way, hop + 1)
-        self._at(now_ns + int(kept_ns), -1, 0, way, link)
-
-    def _at(self, time_ns: int, message: int, size: int, way: list[int], what: int) -> None:
-        self._order += 1
-        heappush(self._due, (time_ns, self._order, message, size, way, what))
+        self._links.send(now_ns, message, size_bytes, way)
 
     def next_event_ns(self) -> int | None:
-        return self._due[0][0] if self._due else None
+        return self._links.next_event_ns()
 
     def advance(self, until_ns: int) -> list[Arrival]:
-        found = list[Arrival]()
-        while self._due and self._due[0][0] <= until_ns:
-            time_ns, _, message, size, way, what = heappop(self._due)
-            if message < 0:
-                self._free(time_ns, what)
-            elif what < len(way):
-                self._forward(time_ns, message, size, way, what)
-            else:
-                found.append(Arrival(time_ns=time_ns, message=message))
-                until_ns = time_ns
-        return found
+        crossed = self._links.advance(until_ns)
+        return [Arrival(time_ns=one.time_ns, message=one.message) for one in crossed]
 
-    def _free(self, now_ns: int, link: int) -> None:
-        """Start the next message that waits for *link*, or let the link go."""
-        if queue := self._waiting[link]:
-            self._cross(now_ns, *queue.popleft())
-        else:
-            del self._waiting[link]
+
+def as_stacked(dimensions: Sequence[NetworkDimension]) -> list[NetworkDimension]:
+    """The dimensions that levels of networks are like, as messages that queue see them."""
+    return [replace(one, network=None, level=0) for one in dimensions]

@@ -227,6 +227,15 @@ def test_npus_are_taken_to_stay_in_step_only_where_that_is_asked_for(
     assert found.iteration_time_s == pytest.approx(followed.iteration_time_s, rel=0.05)
 
 
+@pytest.mark.parametrize("backend", [AWARE, "flow"])
+def test_a_slow_npu_slows_down_all_where_messages_meet_too(backend: str) -> None:
+    run = run_of(["switch", "switch"], {"tp": 4, "dp": 4}).model_copy(update={"backend": backend})
+    slow = run.platform.model_copy(update={"npu_scale": "3:0.5"})
+    found, even = simulate_run(run.model_copy(update={"platform": slow})), simulate_run(run)
+    assert (found.engine, even.engine) == ("events", "stages")
+    assert found.iteration_time_s > 1.1 * even.iteration_time_s
+
+
 def test_members_are_held_together_where_messages_meet_too() -> None:
     run = run_of(["switch", "switch"], {"tp": 4, "dp": 4})
     trees = {"all_reduce": ("double_binary_tree",), "phase_end": "together"}

@@ -7,6 +7,7 @@ import numpy as np
 
 from simcore.engines.classes.period import Period, PeriodWatch, Repeats
 from simcore.engines.classes.places import AlikePlaces
+from simcore.engines.classes.sends import Sends
 from simcore.engines.classes.state import ClassState, keep_ends, settle, started, tell_apart
 from simcore.engines.classes.tables import ClassTables
 from simcore.engines.collectives.ends import MemberEnds, SharedEnds, is_shared
@@ -17,13 +18,14 @@ from simcore.errors import InfeasibleError, SimulationError
 from simcore.kernels.classes import layout as f
 from simcore.kernels.classes.collectives import end_members, look_for_collectives, members_of
 from simcore.kernels.classes.schedule import run, start
-from simcore.kernels.npu.layout import BOOKED_UNTIL
+from simcore.kernels.npu.layout import BOOKED_UNTIL, MISSING, NEVER
 from simcore.machine.system import ExecutionProfile
 from simcore.network import NetworkAccount
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis, StageGraph, TrainingGraph
 
 _FIRST_ROOM = 64
+"""Nodes that an NPU may have ready at once, unless it turns out to be more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -86,22 +88,28 @@ class Executor:
         self._graph, self._lowered, self._tables = graph, lowered, tables
         self._places, self._ends = places, ends
 
-    def run(self, profile: ExecutionProfile, repeats: Repeats | None = None) -> Execution:
+    def run(
+        self,
+        profile: ExecutionProfile,
+        repeats: Repeats | None = None,
+        sends: Sends | None = None,
+    ) -> Execution:
         """Run to the end.
 
         Args:
             profile: What an NPU does at once.
             repeats: Where the programs repeat themselves; None: no steady state is looked for.
+            sends: Carries messages; None: they take the time that their nodes have.
 
         Raises:
             InfeasibleError: NPUs that fall out of step wait for each other for ever.
             SimulationError: They are too many, or the stages wait for each other for ever.
         """
-        room = _FIRST_ROOM
+        room = max(_FIRST_ROOM, self._free_at_once())
         while True:
             watch = PeriodWatch(self._graph, self._lowered.stage_start, repeats)
             state = self._started(profile, room, watch.marks)
-            if self._run(state, watch):
+            if self._run(state, watch, sends):
                 break
             room *= 4
         if (state.waits != f.ENDED).any():
@@ -121,23 +129,36 @@ class Executor:
             period=watch.found(last),
         )
 
+    def _free_at_once(self) -> int:
+        """Nodes of a stage that wait for nothing, at most."""
+        free = self._tables.node[:-1, MISSING] == 0
+        return int(np.bincount(self._tables.node[:-1, f.STAGE][free]).max(initial=0))
+
     def _started(self, profile: ExecutionProfile, room: int, marks: Ints) -> ClassState:
         first, members = self._lowered.stage_start, self._graph.plan.npus_per_stage
         categories = len(self._lowered.categories)
         state = started(self._tables, first, categories, profile, members, room)
         state.marks = marks
         settle(state, self._tables, np.empty((0, 4), np.int64))
-        state.counter[f.LEAD] = self._ends.between.lead_ns
+        state.counter[f.LEAD], state.counter[f.HORIZON] = self._ends.between.lead_ns, NEVER
         return state
 
-    def _run(self, state: ClassState, watch: PeriodWatch) -> bool:
+    def _run(self, state: ClassState, watch: PeriodWatch, sends: Sends | None) -> bool:
         """Run from the start; whether there was room enough."""
         known: list[Axis] = []
+        if sends is not None:
+            sends.begin(state)
         start(*state.arrays)
-        while (why := run(*state.arrays, state.memo)) != f.FINISHED:
+        while True:
+            why = run(*state.arrays, state.memo)
             if why == f.NO_ROOM:
                 return False
-            if why == f.AT_MARK:
+            if sends is not None and why == f.SENDING:
+                sends.take(state)
+            elif why in (f.FINISHED, f.AT_HORIZON):
+                if sends is None or not sends.go_on(state):
+                    return True
+            elif why == f.AT_MARK:
                 watch.look(state)
             elif why == f.APART:
                 number = int(state.counter[f.NEW_AXIS])
@@ -148,7 +169,6 @@ class Executor:
                 )
             else:
                 self._end_collective(state)
-        return True
 
     def _end_collective(self, state: ClassState) -> None:
         """Work out when the members of the collective end whose last member has begun."""

@@ -114,7 +114,7 @@ def settle(state: ClassState, tables: ClassTables, events: Ints) -> None:
     counter[f.CLASSES], counter[f.NEW_AXIS] = state.classes.count, -1
     state.table = tables.write(counter, state.classes, state.marks, state.shift)
     most = npus * int(state.at.slots)
-    state.counter = np.concatenate([counter, np.zeros(2 * most, np.int64)])
+    state.counter = np.concatenate([counter, np.zeros(3 * most, np.int64)])
     state.memo = empty_memo(_FIRST_PLACES)
     room = f.SPARE_EVENTS + most + 4 * npus + 8 * int(state.at.room)
     state.event = np.concatenate([events, np.empty((room, 4), np.int64)])

@@ -221,13 +221,33 @@ class Subsystem:
         self, kind: CollectiveKind, members: Ints, size_bytes: int, start_ns: Ints
     ) -> Ints:
         """``shared_ends``, message by message on the event engine."""
+        inputs = self._list_inputs(kind, members, size_bytes, start_ns)
+        return self._ends(inputs, members, fold=False)
+
+    def shared_ends_on(
+        self,
+        network: ExternalNetwork,
+        kind: CollectiveKind,
+        members: Ints,
+        size_bytes: int,
+        start_ns: Ints,
+        where: Ints | None = None,
+    ) -> Ints:
+        """``shared_ends`` on a network of their own, with rank i on NPU ``where[i]``."""
+        inputs = self._list_inputs(kind, members, size_bytes, start_ns)
+        inputs = replace(inputs, network=network, where=where)
+        return self._ends(inputs, members, fold=False)
+
+    def _list_inputs(
+        self, kind: CollectiveKind, members: Ints, size_bytes: int, start_ns: Ints
+    ) -> EngineInput:
         # A list is one logical dimension, and a ring unless the network too has only one; the
         # whole machine runs over all dimensions.
         whole = members.size == self._npus
         sizes = [dimension.npus if whole else int(members.size) for dimension in self._dimensions]
         extents = sizes if whole or len(sizes) == 1 else [1] * len(sizes)
         group = ListGroup(members=members)
-        return self._run(kind, size_bytes, group, members, start_ns, extents)
+        return self._inputs(kind, size_bytes, group, members, start_ns, extents)
 
     def phase_of_list(self, kind: CollectiveKind, members: Ints) -> PhaseProgram | None:
         """The one phase of a list, and its step table; None where it has several, or has trees."""
@@ -257,19 +277,6 @@ class Subsystem:
             ids = (steps[:, None] + ids[None, :]).ravel()
             inner *= dimension.npus
         return ids
-
-    def _run(
-        self,
-        kind: CollectiveKind,
-        size_bytes: int,
-        group: GridGroup | ListGroup,
-        members: Ints,
-        start_ns: Ints | None,
-        extents: Sequence[int],
-    ) -> Ints:
-        return self._ends(
-            self._inputs(kind, size_bytes, group, members, start_ns, extents), members, fold=False
-        )
 
     def _ends(self, inputs: EngineInput, members: Ints, *, fold: bool) -> Ints:
         return self._output(inputs, members, fold=fold).finish_ns[members]

@@ -115,6 +115,11 @@ class LoadedLinks:
         """(L,) capacity of each link."""
         return self._stack.bytes_per_ns
 
+    @property
+    def latency_ns(self) -> Floats:
+        """(L,) of each link."""
+        return self._stack.latency_ns
+
     def pairs_of(self, phase: Phase, peers: tuple[Peer, ...]) -> tuple[Ints, Ints]:
         """Senders and receivers of the messages of ``of_peers``."""
         return pairs_of(self._sizes, phase, peers)

@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from simcore.collectives import SYNTHESISED
+from simcore.collectives import SYNTHESISED, DoubleBinaryTree, Synthesised, algorithm_named
 from simcore.engines.collectives.ends import is_shared
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.time import CollectiveTime
@@ -27,6 +27,7 @@ from simcore.engines.in_step.collectives import (
 from simcore.engines.in_step.loads import Load, LoadedLinks
 from simcore.engines.in_step.meeting import Use, keep_apart
 from simcore.engines.in_step.messages import FairMessages, MessagesInStep, QueuedMessages, Spans
+from simcore.engines.in_step.stage_links import StageLinks
 from simcore.engines.stages.times import MessageTimes
 from simcore.machine import Platform
 from simcore.machine.system import System
@@ -34,11 +35,15 @@ from simcore.memo import Memo
 from simcore.network import BACKENDS
 from simcore.network.base import LinkRule
 from simcore.network.dimensions import engine_dimensions
+from simcore.network.queued import as_stacked
 from simcore.terms import CollectiveKind
 from simcore.workload import ParallelPlan
 from simcore.workload.graph import Axis, CollectiveOp
 
 V = TypeVar("V")
+
+_OF_MANY = DoubleBinaryTree, Synthesised
+"""Algorithms that depend on what was before, or on other groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,11 +54,14 @@ class StepTimes:
         collectives: Of each collective; None where its members are at several stages.
         messages: Between the stages.
         why_not: Why this need not be what every NPU and every message do; "": it is, to the ns.
+        stage_links: Links on which stages meet; with their messages followed there, it may be;
+            None: not even then.
     """
 
     collectives: list[CollectiveTime | None]
     messages: MessageTimes
     why_not: str
+    stage_links: StageLinks | None = None
 
 
 class _Known(dict[Hashable, object]):
@@ -86,6 +94,7 @@ class InStep:
         self._platform, self._system, self._backend, self._memo = platform, system, backend, memo
         self._rate = platform.npu.memory_bandwidth_bytes_per_s
         self._fair = BACKENDS[backend].link_rule is LinkRule.FAIR
+        self._rule = LinkRule.FAIR if self._fair else LinkRule.QUEUED
         self._known = memo.of(
             "times in step", (platform.dimensions, system, self._rate, backend, self._place), _Known
         )
@@ -109,38 +118,88 @@ class InStep:
             messages: Times of messages on idle links.
             size_bytes: (2, S) int64, of messages to the next stage and to the one before; 0: none.
         """
-        found, why, between = list[CollectiveTime | None](), list[str](), list[str]()
-        for operation, alone in zip(operations, idle, strict=True):
-            if alone is None:
-                found.append(None)
-                between.append(f"collectives over {operation.axis} are timed on idle links")
-                continue
-            if SYNTHESISED in self._algorithms(operation.kind):  # all groups are in its time
-                found.append(alone)
-                why.append(self._why_loose(operation.kind, plan))
-                continue
-            one = self._time(operation.kind, placements[operation.axis], operation.size_bytes)
-            why.append(one.why_not)
-            found.append(one.on(alone))
+        one_by_one = [
+            self._collective(op, alone, placements, plan)
+            for op, alone in zip(operations, idle, strict=True)
+        ]
+        why = [reason for alone, (_, reason) in zip(idle, one_by_one, strict=True) if alone]
+        untold = [reason for alone, (_, reason) in zip(idle, one_by_one, strict=True) if not alone]
+        axes = [op.axis for op, alone in zip(operations, idle, strict=True) if alone is None]
+        between = [f"collectives over {axis} are timed on idle links" for axis in axes]
         if self._system.profile.communication_streams > 1 and operations:
             why.append("an NPU has several collectives under way")
-        if plan.pp > 1:
-            sent = self._messages(plan, size_bytes)
-            times = np.array([[last for last, _ in way] for way in sent])
-            messages = replace(messages, time_ns=np.where(size_bytes > 0, times, messages.time_ns))
-            if any(last > first for way in sent for last, first in way):
-                why.append("messages between stages have unlike parts of their links")
-            uses = {
-                (op.kind, placements[op.axis]) for op in operations if not is_shared(plan, op.axis)
-            }
-            if not any(why):
-                why.append(self._why_meet(plan, sorted(uses, key=repr), size_bytes))
+        found = [time for time, _ in one_by_one]
+        if plan.pp == 1:
+            return StepTimes(collectives=found, messages=messages, why_not=_first(why))
+        local = [op for op in operations if not is_shared(plan, op.axis)]
+        uses = sorted({(op.kind, placements[op.axis]) for op in local}, key=repr)
+        meeting = "" if any(why) else self._why_meet(plan, uses, size_bytes)
+        followed = self._system.phase_end == "each" and not any([*why, *untold])
+        if followed and any([meeting, *between]):
+            links = self._stage_links(plan, size_bytes)
+            if links is not None:
+                loose = _first([meeting, *between])
+                return StepTimes(
+                    collectives=found, messages=messages, why_not=loose, stage_links=links
+                )
+        messages, unlike = self._loaded(plan, messages, size_bytes)
         return StepTimes(
-            collectives=found, messages=messages, why_not=next(filter(None, [*why, *between]), "")
+            collectives=found,
+            messages=messages,
+            why_not=_first([*why, unlike, meeting, *between]),
+            stage_links=self._stage_links(plan, size_bytes) if followed and unlike else None,
         )
+
+    def _loaded(
+        self, plan: ParallelPlan, messages: MessageTimes, size_bytes: Ints
+    ) -> tuple[MessageTimes, str]:
+        """Times of messages that all NPUs send at once, and why some take less; "": none does."""
+        sent = self._messages(plan, size_bytes)
+        times = np.array([[last for last, _ in way] for way in sent])
+        found = replace(messages, time_ns=np.where(size_bytes > 0, times, messages.time_ns))
+        if any(last > first for way in sent for last, first in way):
+            return found, "messages between stages have unlike parts of their links"
+        return found, ""
+
+    def _collective(
+        self,
+        operation: CollectiveOp,
+        alone: CollectiveTime | None,
+        placements: Mapping[Axis, Placement],
+        plan: ParallelPlan,
+    ) -> tuple[CollectiveTime | None, str]:
+        """Time of a collective, and why it need not take it; between stages, why none is told."""
+        if alone is None:
+            return None, self._why_untold(operation.kind, plan)
+        if SYNTHESISED in self._algorithms(operation.kind):  # all groups are in its time
+            return alone, self._why_loose(operation.kind, plan)
+        one = self._time(operation.kind, placements[operation.axis], operation.size_bytes)
+        return one.on(alone), one.why_not
+
+    def _stage_links(self, plan: ParallelPlan, size_bytes: Ints) -> StageLinks | None:
+        """Links of the stages; None where one message cannot stand for all of its pair."""
+        pairs = tuple(
+            (stage, (stage + way) % plan.pp)
+            for way, sizes in zip((1, -1), size_bytes, strict=True)
+            for stage in np.flatnonzero(sizes > 0).tolist()
+        )
+        found = self._once(
+            ("stage links", plan.pp, plan.stage_stride, pairs),
+            lambda: StageLinks(self._links, self._patterns, plan, self._rule, pairs),
+        )
+        return None if found.ways is None else found
 
     def _algorithms(self, kind: CollectiveKind) -> tuple[str, ...]:
         return tuple(self._system.vector(kind, len(self._platform.dimensions)))
+
+    def _why_untold(self, kind: CollectiveKind, plan: ParallelPlan) -> str:
+        """Reason why collectives between stages are not followed by themselves; or none."""
+        topologies = [dimension.topology for dimension in self._platform.dimensions]
+        names = set(self._system.algorithms(kind, topologies))
+        apart = any(isinstance(algorithm_named(name), _OF_MANY) for name in names)
+        # a list of all NPUs of a machine is none: it follows the dimensions
+        whole = plan.npus_per_stage == 1
+        return "collectives between stages are not followed by themselves" if apart or whole else ""
 
     def _why_loose(self, kind: CollectiveKind, plan: ParallelPlan) -> str:
         """Reason why a collective of a synthesised phase need not take its own time; or none."""
@@ -152,11 +211,13 @@ class InStep:
 
     @cached_property
     def _links(self) -> LoadedLinks:
-        dimensions, where = self._platform.dimensions, self._where
+        where, seen = self._where, engine_dimensions(self._platform.dimensions)
+        if not self._fair:
+            seen = tuple(as_stacked(seen))
         return self._memo.of(
             "links",
-            (dimensions, self._place),
-            lambda: LoadedLinks(engine_dimensions(dimensions), where),
+            (self._platform.dimensions, self._fair, self._place),
+            lambda: LoadedLinks(seen, where),
         )
 
     @property
@@ -240,8 +301,7 @@ class InStep:
         uses: Sequence[tuple[CollectiveKind, Placement]],
         sends: Sequence[Sequence[int]],
     ) -> str:
-        rule = LinkRule.FAIR if self._fair else LinkRule.QUEUED
-        if keep_apart(self._links, self._all_uses(plan, uses, sends), rule):
+        if keep_apart(self._links, self._all_uses(plan, uses, sends), self._rule):
             return ""
         return "stages share links with each other, or their collectives with messages"
 
@@ -274,6 +334,11 @@ class InStep:
                         if len(source):
                             load = self._links.of_peers(phase, peers)
                             yield _use(load, source, target, activity)
+
+
+def _first(reasons: Sequence[str]) -> str:
+    """The first reason that is one."""
+    return next(filter(None, reasons), "")
 
 
 def _use(load: Load, source: Ints, target: Ints, activity: Ints) -> Use:

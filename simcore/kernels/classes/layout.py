@@ -11,8 +11,8 @@ S stages, K classes, T nodes; the NPU of class c at stage s is number s K + c.
              most L receives to be posted; where they lie is in ``at``, an ``NpuLayout``
     event    (Q, 4) int64, heap of (time, scheduled at, number, NPU and node)
     memo     flat int64: collectives that have been worked out, by when their members began
-    counter  (COUNTERS + 2 D,) int64; then NPU and node of the member that begins last, for each of
-             at most D collectives of which all members have begun
+    counter  (COUNTERS + 3 D,) int64; then NPU and node of the member that begins last, for each of
+             at most D collectives of which all members have begun; then nodes of at most D sends
 """
 
 import numpy as np
@@ -58,11 +58,15 @@ EVENTS, NUMBERS, ENDED_NODES, NOW = 0, 1, 2, 3
 NEW_AXIS, MARKED, NEXT_MARK, FULL, DUE = 4, 5, 6, 7, 8
 CLASSES = 9
 CHILD, AXIS_OF, IN_STEP, ORBIT, ORBIT_AT, ORBIT_CLASS, SHARED_AT, SHARED_NODE = range(10, 18)
-MARKS, SHIFT, TURN_OF, TAKES_TURN, LEAD, COUNTERS = 18, 19, 20, 21, 22, 23
+MARKS, SHIFT, TURN_OF, TAKES_TURN, LEAD = 18, 19, 20, 21, 22
+# Where sends are carried by a network outside the kernel: nothing later than a time happens, where
+# in ``counter`` the sends that have begun since are told (0: sends take their own time), how many.
+HORIZON, OUTBOX, SENT, COUNTERS = 23, 24, 25, 26
 
 # Why the kernel is left: nothing is left to happen; a collective's members have all begun; a group
-# tells NPUs apart for the first time; a mark was passed; there is too little room.
-FINISHED, COLLECTIVE, APART, AT_MARK, NO_ROOM = range(5)
+# tells NPUs apart for the first time; a mark was passed; there is too little room; sends have begun
+# that are carried outside; what follows lies beyond the horizon.
+FINISHED, COLLECTIVE, APART, AT_MARK, NO_ROOM, SENDING, AT_HORIZON = range(7)
 
 SPARE_EVENTS = 256
 """Room that the heap of events has left whenever the kernel goes on."""

@@ -8,7 +8,8 @@ says when each of them ends.
 
 The rules of an NPU are those of ``npu.feeder``, the arrays those of ``classes.layout``. The kernel
 is left and entered again where something is to be decided outside: the ends of a collective, a
-group that tells NPUs apart for the first time, and the beginning of a period of the schedule.
+group that tells NPUs apart for the first time, the beginning of a period of the schedule, and sends
+whose way depends on what others send.
 
 What an event calls is inlined: a call hands over each field of every array, a fifth of its time.
 """
@@ -73,9 +74,13 @@ def run(
         if counter[f.MARKED] != 0:
             counter[f.MARKED] = 0
             return f.AT_MARK
+        if counter[f.SENT] > 0:
+            return f.SENDING
         if counter[f.EVENTS] == 0:
             return f.FINISHED
         now = event[0, 0]
+        if now > counter[f.HORIZON]:
+            return f.AT_HORIZON
         who, position = event[0, 3] >> f.POSITION_BITS, event[0, 3] & f.POSITION_MASK
         counter[f.NOW] = now
         drop_first_event(event, counter)
@@ -220,6 +225,10 @@ def _begin(
         live[slot + f.TURN] = live[who * at.npu_size + f.TURNS] >> turn & 1
         live[who * at.npu_size + f.TURNS] ^= table[counter[f.TAKES_TURN] + item] << turn
         begin_collective(fixed, live, at, table, event, counter, who, slot)
+        return
+    if counter[f.OUTBOX] != 0 and fixed[row + n.KIND] == n.SEND:
+        counter[counter[f.OUTBOX] + counter[f.SENT]] = position
+        counter[f.SENT] += 1
         return
     live[slot + n.END] = end = now + fixed[row + n.DURATION]
     scheduled = scheduled_at(fixed, row, now, end)
