@@ -10,6 +10,7 @@ from simcore.config import Run
 from simcore.engines.attribution import Attribution, booked_attribution
 from simcore.engines.choose import Engine
 from simcore.engines.classes.run import NodeTimes
+from simcore.engines.collectives.switched import adding_up
 from simcore.engines.critical_path import CriticalPath, critical_path
 from simcore.engines.decoding import run_step
 from simcore.engines.iteration import Iteration, IterationRunner
@@ -133,8 +134,9 @@ def runner_of(run: Run, memo: Memo) -> IterationRunner:
     """Executes iterations on the machine of *run*."""
     compute = COMPUTE_MODELS[run.compute]()
     settings = NetworkSettings(packets=run.network, routers=run.routers)
-    machine = run.platform, run.system, compute, memo, run.backend, settings
-    return IterationRunner(*machine).place(run.placement, run.workload, run.plan)
+    platform, told = adding_up(run.platform, run.system, run.workload.precision)
+    machine = platform, run.system, compute, memo, run.backend, settings
+    return IterationRunner(*machine, notes=told).place(run.placement, run.workload, run.plan)
 
 
 def kernel_account(run: Run) -> KernelAccount | None:

@@ -101,6 +101,7 @@ class IterationRunner:
         memo: What is known from other runs.
         backend: Network backend.
         network: Settings of networks of packets and of flits.
+        notes: Sentences on the machine that its results tell.
     """
 
     def __init__(
@@ -111,9 +112,11 @@ class IterationRunner:
         memo: Memo | None = None,
         backend: str = DEFAULT_BACKEND,
         network: NetworkSettings | None = None,
+        *,
+        notes: tuple[str, ...] = (),
     ) -> None:
         self._memo = memo or Memo()
-        self._placed_note = ""
+        self._of_machine = notes
         self._machine = MachineTimes(platform, system, compute, backend, self._memo, network)
 
     def place(self, choice: PlacementChoice, workload: Workload, plan: ParallelPlan) -> Self:
@@ -127,14 +130,15 @@ class IterationRunner:
         if not choice.moves:
             return self
         if not machine.messages_meet:
-            self._placed_note = (
+            self._of_machine += (
                 f"placement {choice.rule} is left out: with {machine.backend} messages do not meet "
-                "on links, so ranks are where their numbers say"
+                "on links, so ranks are where their numbers say",
             )
             return self
         system = machine.platform, machine.system
         placed = placed_on(choice, workload, plan, *system, self._memo)
-        self._machine, self._placed_note = machine.placed(placed.where), placed.told()
+        self._machine = machine.placed(placed.where)
+        self._of_machine += (placed.told(),)
         return self
 
     def run(self, workload: Workload, plan: ParallelPlan) -> Iteration:
@@ -230,7 +234,7 @@ class IterationRunner:
         machine, held_ns = self._machine, work.held_ns
         notes = machine.stand_ins(program, times)
         notes += machine.schedules(program, times)
-        notes += [self._placed_note] if self._placed_note else []
+        notes += self._of_machine
         if times.loose is not None:
             if choice.engine not in EXACT_WHERE_LOOSE and times.loose:
                 notes.append(

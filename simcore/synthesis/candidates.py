@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from simcore.synthesis.ways import links_apart, way_plan
 MOST_CHUNKS = 1024
 SHORT = 60_000
 """Hops of a plan that takes little time."""
-_HOPS = 2_500_000
+_HOPS = 5_000_000
 """Hops of a plan, more than which are not tried unless the fewest chunks need them."""
 _RING_HOPS = 6_000_000
 """Hops of a ring, more than which are not tried: its plan takes no search."""
@@ -28,6 +29,8 @@ _FINENESS = (4, 16, 64, 256, MOST_CHUNKS)
 _EVENER = 0.99
 """Busiest link of a plan against that of one of fewer chunks, from which still more may help."""
 
+_GOOD = 1.1
+"""Busiest link against the least time, up to which what has a name is tried before all else."""
 _NO_GAIN = 0.999
 """Busiest link against the least time, from which more chunks do not pay."""
 
@@ -111,7 +114,7 @@ def _gathers(
     npus = fabric.npus
 
     def draft(name: str, trees: Trees, count: int) -> Draft:
-        turn = np.repeat(np.arange(count) / count, npus)
+        turn = _turns(npus, count)
         plan = outward_plan(*trees, piece / count, turn)
         owner = np.tile(np.arange(npus), count)
         return _draft(
@@ -121,12 +124,15 @@ def _gathers(
     hops = npus * max(npus - 1, 1) * _stretch(fabric)
     counts = _counts(chunks, hops)
     named = fabric.nodes > npus > 1 and not fabric.copies
+    later: Iterator[Draft] = iter(())
     if named:
-        yield from _refined(
+        rings = _refined(
             lambda count: draft("ring", ring_trees(fabric, count, seed), count),
             _ring_counts(fabric, chunks, seed, 1),
             known,
         )
+        soon, later = _split(rings, aim * piece)
+        yield from soon
     for count in counts:
         for draw in range(_SEEDS if count * hops <= SHORT else 1):
             trees = gather_trees(fabric, count, aim, _SEEDS * seed + draw)
@@ -137,12 +143,20 @@ def _gathers(
                 busiest=0.0,
                 schedule=_matching(fabric, count, piece / count, _MATCHES * seed + draw),
             )
+    yield from later
     if named:
         yield from _refined(
             lambda count: draft("direct", direct_trees(fabric, count, npus * aim, seed), count),
             counts,
             known,
         )
+
+
+def _split(drafts: Iterator[Draft], least: float) -> tuple[Iterator[Draft], Iterator[Draft]]:
+    """Drafts to be tried before and after all else: before, if the first is good for its work."""
+    first = next(drafts)
+    both = chain((first,), drafts)
+    return (both, iter(())) if first.busiest <= _GOOD * least else (iter(()), both)
 
 
 def _refined(
@@ -168,7 +182,7 @@ def _all_reduces(
     straight = np.argsort(fabric.head, kind="stable")  # as in Fabric.reversed
 
     def draft(name: str, into: Trees, out: Trees, roots: Ints, count: int) -> Draft:
-        turn = np.arange(len(roots)) / len(roots)
+        turn = _turns(len(roots) // count, count)
         plan = paired_plan(into, out, straight, piece / count, turn)
         none = _none(len(roots))
         return _draft(f"{name}, {count} chunks", plan, fabric, ALL_REDUCE, roots, none)
@@ -180,8 +194,11 @@ def _all_reduces(
         into, out = ring_trees(back, count, seed), ring_trees(fabric, count, seed)
         return draft("ring", into, out, roots, count)
 
+    later: Iterator[Draft] = iter(())
     if fabric.nodes > npus > 1 and not (fabric.copies and fabric.reduces):
-        yield from _refined(ring, _ring_counts(fabric, chunks, seed, 2), known)
+        rings = _refined(ring, _ring_counts(fabric, chunks, seed, 2), known)
+        soon, later = _split(rings, aim * piece)
+        yield from soon
     before = np.inf
     for count in counts:
         pairs = reduce_trees(fabric, npus * count, aim / npus, seed)
@@ -196,6 +213,7 @@ def _all_reduces(
         least = aim / 2
         into, out = gather_trees(back, count, least, seed), gather_trees(fabric, count, least, seed)
         yield draft("scattered, then gathered", into, out, roots, count)
+    yield from later
 
 
 def _all_to_alls(
@@ -253,6 +271,15 @@ def _half(pairs: Trees, side: int) -> Trees:
 def _roots(fabric: Fabric, out: Trees) -> Ints:
     """Root of each tree: where its first hop begins."""
     return fabric.tail[out[0][:, 0]]
+
+
+def _turns(npus: int, count: int) -> Floats:
+    """Turn (count npus,) of chunk c of NPU r, number c npus + r, below 1: all c before all c + 1.
+
+    Within those turns are drawn, so that NPUs do not all wait for the chunks of one.
+    """
+    draws = np.random.default_rng(npus).random(npus * count)
+    return (np.repeat(np.arange(count), npus) + draws) / count
 
 
 def _none(count: int) -> Ints:

@@ -12,6 +12,10 @@ Bools = NDArray[np.bool_]
 
 _HASTE = (np.inf, 0.0, 1.0, 4.0, 16.0)
 """Weights, to be tried, of how long a chunk has to go still against its turn among chunks."""
+_FEW_HASTE, _LARGE = (np.inf, 4.0), 1_000_000
+"""Those of plans of more than so many hops."""
+_PASSES = 6
+"""Times that a plan is run backwards and forwards, each time in the order of the ends before."""
 
 _NEAR = ((3_000_000, 1e-9), (1 << 62, 5e-3))
 """Hops, and part by which the busiest link may have ended sooner than a plan of up to so many."""
@@ -54,23 +58,34 @@ class Plan:
         link = np.where(moves, fabric.link[self.arc], fabric.links)
         takes = np.append(self.part / fabric.rate, 0.0)[link]
         latency = np.append(fabric.latency, 0.0)[link]
-        order = np.argsort(self.before, kind="stable")
-        after = self.after[order]
-        offsets = np.searchsorted(self.before[order], np.arange(hops + 1)).astype(np.int64)
-        waits = np.bincount(self.after, minlength=hops).astype(np.int64)
-        left = urgency(offsets, after, np.arange(hops), takes + latency)
+        forth = _waiting(self.before, self.after, hops)
+        back = _waiting(self.after, self.before, hops)
+
+        def times(ways: Waiting, key: Floats) -> tuple[Floats, float]:
+            start = schedule(link, takes, latency, ways[2].copy(), *ways[:2], key, links)
+            return start, float((start + takes + latency).max()) if hops else 0.0
+
+        links = len(fabric.rate) + 1
+        left = urgency(*forth[:2], np.arange(hops), takes + latency)
         whole = np.bincount(link, takes).max() if hops else 0.0
         best, least = np.zeros(hops), np.inf
         near = next(part for most, part in _NEAR if hops <= most)
-        for haste in _HASTE:
+        for haste in _HASTE if hops <= _LARGE else _FEW_HASTE:
             key = -left if np.isinf(haste) else self.turn * whole - haste * left
-            start = schedule(
-                link, takes, latency, waits.copy(), offsets, after, key, len(fabric.rate) + 1
-            )
-            end = float((start + takes + latency).max()) if hops else 0.0
+            start, end = times(forth, key)
             if end < least * (1 - 1e-12):
                 best, least = start, end
             if least <= whole * (1 + near):
+                return best, least
+        start = best
+        for _ in range(_PASSES):
+            # what ends last begins first on the way back, and what begins last there ends first
+            late, _ = times(back, -(start + takes + latency))
+            start, end = times(forth, -(late + takes + latency))
+            gain = 1 - end / least
+            if gain > 1e-12:
+                best, least = start, end
+            if gain < near or least <= whole * (1 + near):
                 break
         return best, least
 
@@ -88,6 +103,16 @@ class Plan:
             if (further == flight).all():
                 return flight
             flight = further
+
+
+Waiting = tuple[Ints, Ints, Ints]
+
+
+def _waiting(first: Ints, then: Ints, hops: int) -> Waiting:
+    """Where those that wait for each hop begin (S + 1,), those, and how many each waits for (S,)."""
+    order = np.argsort(first, kind="stable")
+    offsets = np.searchsorted(first[order], np.arange(hops + 1)).astype(np.int64)
+    return offsets, then[order], np.bincount(then, minlength=hops).astype(np.int64)
 
 
 def outward_plan(arcs: Ints, before: Ints, hops: Ints, part: float, turn: Floats) -> Plan:

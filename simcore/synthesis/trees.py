@@ -3,23 +3,28 @@
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcore.errors import SimulationError
+from simcore.kernels.synthesis.growing import end_of
 from simcore.kernels.synthesis.packing import pack
 from simcore.kernels.synthesis.pairs import pack_pairs
 from simcore.synthesis.fabric import Fabric, Floats, Ints
 
-_DEPTH_SHARE = 0.1  # less: deep trees, which take long to fill; more: uneven load
+_DEEP = 0.25  # of the least time: how long a chunk may be on its way, if links are free for it
+_DEEPER = 1.5  # at least, against the least time there can be for that
+_ROOTS = 4  # whose least times stand for those of all
 _STEEP = 60.0
 _STEEPER = 0.6  # by how much of it each round is steeper
 _ROUNDS = 5
-_NEAR, _NEAR_ENOUGH = 1e-6, 0.002  # of the least load: for a few trees, for many
-_MANY = 1_500_000  # hops
+_NEAR, _NEAR_ENOUGH = 1e-6, 0.01  # of the least load: for a few trees, for many
+_MANY = 300_000  # hops
+_ALIKE = 1.5  # prices that are taken as equal: less than 1 % of a load makes
 _MOST_TRIED, _LEAST_TRIED = 16, 2  # roots per all-reduced chunk
 _LOOKS = 20_000_000  # arcs to be looked at for all chunks, from which fewer roots are tried
 _TOO_LONG, _FINE = -2, 0
 
-Trees = tuple[Ints, Ints, Ints]
+Trees = tuple[NDArray[np.int32], NDArray[np.int32], Ints]
 """Arcs (T, H), hops before (T, H), numbers of hops (T,)."""
 
 
@@ -39,10 +44,12 @@ def gather_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
     roots = np.tile(np.arange(npus), chunks)
     cost = 1.0 / fabric.rate / chunks
     rng = np.random.default_rng(seed)
+    deep = max(_DEEP * aim, _DEEPER * _least_depth(fabric, cost))
+    many = trees * npus > _MANY
 
     def grow(first: bool, steep: float, load: Floats, found: Trees) -> int:
         arcs = fabric.tail, fabric.head, fabric.link
-        prices = steep, aim, _DEPTH_SHARE
+        prices = steep, aim, deep, _ALIKE if many else 1.0
         order = rng.permutation(trees)
         said = pack(
             order,
@@ -52,6 +59,7 @@ def gather_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
             fabric.copies,
             fabric.offsets,
             *arcs,
+            cost,
             cost,
             load,
             *prices,
@@ -84,6 +92,9 @@ def reduce_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
     ends = fabric.nodes if fabric.copies and fabric.reduces else fabric.npus
     rng = np.random.default_rng(seed)
     roots = np.zeros(chunks, np.int64)
+    least = _least_depth(fabric, cost) + _least_depth(back, cost)
+    deep = max(_DEEP * aim, _DEEPER * least) / 2
+    many = 2 * chunks * fabric.npus > _MANY
 
     def grow(first: bool, steep: float, load: Floats, found: Trees) -> int:
         order = rng.permutation(chunks)
@@ -92,15 +103,33 @@ def reduce_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
         begin = rng.integers(ends, size=(chunks, 1))
         candidates = (begin + np.arange(tried) * max(ends // tried, 1)) % ends
         can = fabric.npus, fabric.reduces, fabric.copies
-        prices = steep, aim, _DEPTH_SHARE
+        prices = steep, aim, deep, _ALIKE if many else 1.0
         return int(
             pack_pairs(
-                order, candidates, roots, first, *can, into, out, cost, load, *prices, *found
+                order, candidates, roots, first, *can, into, out, cost, cost, load, *prices, *found
             )
         )
 
     plain = not (fabric.copies and fabric.reduces)
     return _balanced(grow, fabric.links, 2 * chunks, _width(fabric, plain), aim)
+
+
+def _least_depth(fabric: Fabric, cost: Floats) -> float:
+    """Time until every NPU has a chunk of few roots, where nothing else is under way."""
+    most = 0.0
+    arcs = fabric.tail, fabric.head, fabric.link
+    for root in np.unique(np.linspace(0, fabric.npus - 1, _ROOTS).astype(np.int64)):
+
+        def grow(_: bool, steep: float, load: Floats, found: Trees, root: int = root) -> int:
+            # as if any time were too long, and no load
+            prices = steep, np.inf, cost.min(), 1.0
+            one = np.zeros(1, np.int64), np.full(1, root), True
+            can = fabric.npus, fabric.copies
+            return int(pack(*one, *can, fabric.offsets, *arcs, cost, cost, load, *prices, *found))
+
+        found = _balanced(grow, fabric.links, 1, _width(fabric, not fabric.copies), np.inf)
+        most = max(most, end_of(found[0][0], found[1][0], found[2][0], fabric.link, cost, cost))
+    return most
 
 
 def _balanced(
@@ -112,7 +141,6 @@ def _balanced(
 ) -> Trees:
     """The best trees of several rounds, each at steeper prices."""
     found = _room(trees, width)
-    near = _NEAR if trees * width <= _MANY else _NEAR_ENOUGH
     load = np.zeros(links)
     while (said := grow(True, _STEEP, load, found)) == _TOO_LONG:
         width *= 2
@@ -120,14 +148,19 @@ def _balanced(
         load[:] = 0.0
     if said != _FINE:
         raise SimulationError("network: every NPU must be reachable from every other")
+    many = int(found[2].sum()) > _MANY
+    near = _NEAR_ENOUGH if many else _NEAR
     best, least = _copied(found), load.max()
     for turn in range(1, _ROUNDS):
         if least <= aim * (1.0 + near):
             break
         if grow(False, _STEEP * (1.0 + _STEEPER * turn), load, found) != _FINE:
             break
-        if load.max() < least * (1.0 - 1e-12):
+        gain = 1.0 - load.max() / least
+        if gain > 1e-12:
             best, least = _copied(found), load.max()
+        if many and gain < near:
+            break
     return best
 
 
@@ -140,7 +173,7 @@ def _width(fabric: Fabric, plain: bool) -> int:
 
 def _room(trees: int, width: int) -> Trees:
     shape = trees, width
-    return np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(trees, np.int64)
+    return np.zeros(shape, np.int32), np.zeros(shape, np.int32), np.zeros(trees, np.int64)
 
 
 def _copied(found: Trees) -> Trees:

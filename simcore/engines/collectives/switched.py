@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from simcore.collectives import IN_NETWORK, InNetwork
+from simcore.collectives import IN_NETWORK, SYNTHESISED, InNetwork
 from simcore.engines.collectives.phases import Phase
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind, Precision
 
 if TYPE_CHECKING:  # the engine loads this file, which a run of traces waits for
-    from simcore.machine import Dimension
+    from simcore.machine import Dimension, Platform
     from simcore.machine.system import System
 
 
@@ -48,6 +48,45 @@ def _has_switches(dimension: "Dimension") -> bool:
     if dimension.shape.has_switches or dimension.network is None:
         return dimension.shape.has_switches
     return bool(dimension.network.parts().switches)
+
+
+def adding_up(
+    platform: "Platform", system: "System", precision: Precision
+) -> tuple["Platform", tuple[str, ...]]:
+    """The machine as numbers of *precision* find it, and sentences on what it then does not do.
+
+    Switches that do not add up such numbers only pass them on: synthesised schedules then have the
+    NPUs add up.
+    """
+    told, whose = list[str](), set[int]()
+    for kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER):
+        names = system.vector(kind, len(platform.dimensions))
+        for d, (name, over) in enumerate(zip(names, platform.dimensions, strict=True)):
+            own = over.network.in_network if over.network is not None else None
+            if name != SYNTHESISED or own is None or not own.reduces:
+                continue
+            if own.formats and precision not in own.formats:
+                whose.add(d - over.level)
+                told.append(
+                    f"switches of dimension {d} add up {', '.join(own.formats)}, not {precision}: "
+                    f"NPUs add up what a synthesised {kind.name.lower()} joins there"
+                )
+    if not told:
+        return platform, ()
+    dimensions = [
+        _passing_on(over) if d - over.level in whose else over
+        for d, over in enumerate(platform.dimensions)
+    ]
+    return platform.model_copy(update={"dimensions": tuple(dimensions)}), tuple(told)
+
+
+def _passing_on(over: "Dimension") -> "Dimension":
+    """A level of a network whose switches do not add up."""
+    network = over.network
+    assert network is not None
+    own = network.in_network.model_copy(update={"reduces": False})
+    changed = network.model_copy(update={"in_network": own, "_key": ""})
+    return over.model_copy(update={"network": changed})
 
 
 def switches_wait_ns(

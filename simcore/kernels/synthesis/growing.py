@@ -14,6 +14,48 @@ from simcore.kernels.synthesis.heaps import lower, take
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Net = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
+State = tuple[Floats, Floats, Floats, Ints, Ints]
+Now = tuple[Floats, Floats, Floats]
+Lateness = tuple[float, float, float]
+
+
+_STRAIGHT = 40.0
+
+
+@njit(cache=True, nogil=True)
+def steeply(excess: float) -> float:
+    """Price by an excess: exponential, far above what is meant along the tangent, never infinite."""
+    if excess > _STRAIGHT:
+        return float(np.exp(_STRAIGHT) * (1.0 + excess - _STRAIGHT))
+    return float(np.exp(excess))
+
+
+@njit(cache=True, nogil=True)
+def shift_load(
+    arcs: Ints, hops: int, arc_link: Ints, cost: Floats, load: Floats, sign: int
+) -> None:
+    """Add (*sign* 1) or take off (-1) the load of a tree's *hops*, ``cost`` (L,) on each link."""
+    for hop in range(hops):
+        link = arc_link[arcs[hop]]
+        load[link] += sign * cost[link]
+
+
+@njit(cache=True, nogil=True)
+def set_prices(
+    arcs: Ints,
+    hops: int,
+    arc_link: Ints,
+    cost: Floats,
+    load: Floats,
+    steep: float,
+    aim: float,
+    price: Floats,
+) -> None:
+    """Set the price of the links of *hops* by their load; *aim* is the load that is meant."""
+    for hop in range(hops):
+        link = arc_link[arcs[hop]]
+        price[link] = cost[link] * steeply(steep * (load[link] / aim - 1.0))
 
 
 @njit(cache=True, nogil=True)
@@ -21,51 +63,61 @@ def grow(
     root: int,
     npus: int,
     copies: bool,
-    offsets: Ints,
-    arc_from: Ints,
-    arc_to: Ints,
-    arc_link: Ints,
+    net: Net,
+    cost: Floats,
+    delay: Floats,
+    load: Floats,
+    steep: float,
+    aim: float,
+    deep: float,
+    alike: float,
     price: Floats,
-    depth_share: float,
     arcs: Ints,
     before: Ints,
-    reach: Floats,
-    via: Ints,
-    hop_into: Ints,
-    keys: Floats,
-    items: Ints,
-    places: Ints,
+    state: State,
+    heap: tuple[Floats, Ints, Ints],
+    free: Floats,
+    path: Ints,
 ) -> int:
     """Grow a tree from *root* to every NPU.
+
+    Where switches do not copy, a tree may pass one link many times, each time at the price that the
+    link has then: what was reached over it is looked at again before it is taken.
 
     Args:
         root: Node at which it begins.
         npus: NPUs; the first nodes.
         copies: Whether a switch may send on more than once what it was sent once.
-        offsets: (nodes + 1,) where the arcs of each node begin.
-        arc_from: (A,) node at which each arc begins.
-        arc_to: (A,) node at which it ends.
-        arc_link: (A,) link that it is a direction of.
-        price: (L,) of passing each link, above 0.
-        depth_share: Part of the way to the root that counts.
+        net: Of nodes, where their arcs begin; tails, heads and links of arcs; of nodes, where arcs
+            into them begin; those arcs.
+        cost: (L,) time that the tree's chunk takes on each link.
+        delay: (L,) time until it is at the other end.
+        load: (L,) time that each link is busy; changed.
+        steep: How much dearer a link is that is as loaded as meant than one without load (log).
+        aim: Load that is meant.
+        deep: Time until the last NPU has the chunk, if all links are free for it, that is meant.
+        alike: Factor up to which prices are taken as equal.
+        price: (L,) of passing each link, above 0; changed.
         arcs: (H,) the arcs of the hops, in an order in which data can flow.
         before: (H,) the hop before each.
-        reach: (nodes,) workspace.
-        via: (nodes,) workspace.
-        hop_into: (nodes,) workspace.
-        keys: (nodes,) workspace.
-        items: (nodes,) workspace.
-        places: (nodes,) workspace.
+        state: Five times (nodes,) of workspace.
+        heap: Three times (nodes,) of workspace.
+        free: (L,) workspace.
+        path: (2 nodes,) workspace.
 
     Returns:
         Hops of the tree; -1 where an NPU cannot be reached, -2 where there are more than H.
     """
-    reach[:] = np.inf
-    hop_into[:] = -2  # not in the tree
+    offsets, arc_from, arc_to, arc_link = net[0], net[1], net[2], net[3]
+    rank, paid, when, via, hop_into = state
+    keys, items, places = heap
+    rank[:], hop_into[:], places[:], free[:] = np.inf, -2, -1, 0.0
     hop_into[root] = -1
-    reach[root] = 0.0
+    rank[root] = paid[root] = when[root] = 0.0
     missing = npus - 1 if root < npus else npus
-    places[:] = -1
+    # the price of being as late as is meant
+    lateness = cost.mean(), steep, deep
+    now = price, free, delay
     hops = 0
     size = lower(keys, items, places, 0, 0.0, root)
     while missing:
@@ -74,27 +126,125 @@ def grow(
         node = items[0]
         size -= 1
         take(keys, items, places, size)
-        if node < npus and hop_into[node] == -2:
-            first = hops
-            hops = _walk_back(node, hops, arc_from, via, hop_into, arcs, before)
-            if hops < 0:
-                return -2
-            missing -= 1
-            for hop in range(first, hops):
-                at = arc_to[arcs[hop]]
-                if at < npus or copies:
-                    hop_into[at] = hop
-                    reach[at] *= depth_share
-                    if at != node:
-                        size = lower(keys, items, places, size, reach[at], at)
+        if hop_into[node] == -2:
+            _look_again(node, npus, net, now, lateness, alike, state, path)
+            if size and rank[node] > alike * keys[0]:
+                size = lower(keys, items, places, size, rank[node], node)
+                continue
+            if node < npus:
+                first = hops
+                hops = _walk_back(node, hops, arc_from, via, hop_into, arcs, before)
+                if hops < 0:
+                    return -2
+                missing -= 1
+                shift_load(arcs[first:], hops - first, arc_link, cost, load, 1)
+                set_prices(arcs[first:], hops - first, arc_link, cost, load, steep, aim, price)
+                for hop in range(first, hops):
+                    at, on = arc_to[arcs[hop]], arc_link[arcs[hop]]
+                    begin = max(when[arc_from[arcs[hop]]], free[on])
+                    free[on], when[at] = begin + cost[on], begin + delay[on]
+                    if at < npus or copies:
+                        hop_into[at], rank[at], paid[at] = hop, 0.0, 0.0
+                        if at != node:
+                            size = lower(keys, items, places, size, 0.0, at)
         for arc in range(offsets[node], offsets[node + 1]):
             to = arc_to[arc]
-            far = reach[node] + price[arc_link[arc]]
-            if hop_into[to] == -2 and far < reach[to]:
-                reach[to] = far
-                via[to] = arc
-                size = lower(keys, items, places, size, far, to)
+            if hop_into[to] == -2:
+                far, then = _further(arc, paid[node], when[node], arc_link, now)
+                key = _key(far, then, lateness)
+                if key < rank[to] and not _leads_by(node, to, arc_from, via, hop_into):
+                    rank[to], paid[to], when[to], via[to] = key, far, then, arc
+                    if places[to] < 0 or key < keys[places[to]]:
+                        size = lower(keys, items, places, size, key, to)
     return hops
+
+
+@njit(cache=True, nogil=True)
+def _leads_by(node: int, other: int, arc_from: Ints, via: Ints, hop_into: Ints) -> bool:
+    """True if the way to a node leads by another: what is known of both may be of unlike age."""
+    while hop_into[node] == -2:
+        if node == other:
+            return True
+        node = arc_from[via[node]]
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _further(
+    arc: int, paid: float, when: float, arc_link: Ints, now: Now
+) -> tuple[float, float]:
+    """Price and time at the end of an arc."""
+    price, free, delay = now
+    on = arc_link[arc]
+    return paid + price[on], max(when, free[on]) + delay[on]
+
+
+@njit(cache=True, nogil=True)
+def _key(paid: float, when: float, lateness: Lateness) -> float:
+    """Price of a way with that of its end's being late."""
+    late, steep, deep = lateness
+    return paid + late * steeply(steep * (when / deep - 1.0))
+
+
+@njit(cache=True, nogil=True)
+def _look_again(
+    node: int,
+    npus: int,
+    net: Net,
+    now: Now,
+    lateness: Lateness,
+    alike: float,
+    state: State,
+    path: Ints,
+) -> None:
+    """Find the way to *node* anew as far as it is dearer than when it was found."""
+    _, arc_from, arc_to, arc_link, in_offsets, in_arcs = net
+    rank, paid, when, via, hop_into = state
+    length, at = 0, node
+    while hop_into[at] == -2:
+        path[length] = at
+        length += 1
+        at = arc_from[via[at]]
+    for place in range(length - 1, -1, -1):
+        at = path[place]
+        since = arc_from[via[at]]
+        far, then = _further(via[at], paid[since], when[since], arc_link, now)
+        key = _key(far, then, lateness)
+        if key <= alike * rank[at]:
+            if key > rank[at]:
+                rank[at], paid[at], when[at] = key, far, then
+            continue
+        rank[at] = np.inf
+        for one in range(in_offsets[at], in_offsets[at + 1]):
+            arc = in_arcs[one]
+            since = arc_from[arc]
+            if hop_into[since] == -2 and (since < npus or np.isinf(rank[since])):
+                continue
+            far, then = _way_now(since, at, net, now, state, path[length:])
+            far, then = _further(arc, far, then, arc_link, now)
+            key = _key(far, then, lateness)
+            if key < rank[at]:
+                rank[at], paid[at], when[at], via[at] = key, far, then, arc
+
+
+@njit(cache=True, nogil=True)
+def _way_now(
+    node: int, without: int, net: Net, now: Now, state: State, path: Ints
+) -> tuple[float, float]:
+    """Price and time now of the way that is known to a node, infinite if it leads by another."""
+    arc_from, arc_link = net[1], net[3]
+    _, paid, when, via, hop_into = state
+    length, at = 0, node
+    while hop_into[at] == -2:
+        if at == without:
+            return np.inf, np.inf
+        path[length] = via[at]
+        length += 1
+        at = arc_from[via[at]]
+    far, then = paid[at], when[at]
+    for place in range(length - 1, -1, -1):
+        far, then = _further(path[place], far, then, arc_link, now)
+    return far, then
 
 
 @njit(cache=True, nogil=True)
@@ -116,3 +266,25 @@ def _walk_back(
         at = arc_from[via[at]]
     before[hops] = begin
     return hops + length
+
+
+@njit(cache=True, nogil=True)
+def end_of(
+    arcs: Ints,
+    before: Ints,
+    hops: int,
+    arc_link: Ints,
+    cost: Floats,
+    delay: Floats,
+) -> float:
+    """Time until the last node of a tree has its chunk, if nothing else is on the links."""
+    free, there = np.zeros(len(cost)), np.zeros(hops)
+    last = 0.0
+    for hop in range(hops):
+        on = arc_link[arcs[hop]]
+        begin = free[on]
+        if before[hop] >= 0:
+            begin = max(begin, there[before[hop]])
+        free[on], there[hop] = begin + cost[on], begin + delay[on]
+        last = max(last, there[hop])
+    return last

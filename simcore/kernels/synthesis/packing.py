@@ -9,37 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
-from simcore.kernels.synthesis.growing import grow
+from simcore.kernels.synthesis.growing import grow, set_prices, shift_load, steeply
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)
-def shift_load(
-    arcs: Ints, hops: int, arc_link: Ints, cost: Floats, load: Floats, sign: int
-) -> None:
-    """Add (*sign* 1) or take off (-1) the load of a tree's *hops*, ``cost`` (L,) on each link."""
-    for hop in range(hops):
-        link = arc_link[arcs[hop]]
-        load[link] += sign * cost[link]
-
-
-@njit(cache=True, nogil=True)
-def set_prices(
-    arcs: Ints,
-    hops: int,
-    arc_link: Ints,
-    cost: Floats,
-    load: Floats,
-    steep: float,
-    aim: float,
-    price: Floats,
-) -> None:
-    """Set the price of the links of *hops* by their load; *aim* is the load that is meant."""
-    for hop in range(hops):
-        link = arc_link[arcs[hop]]
-        price[link] = cost[link] * np.exp(steep * (load[link] / aim - 1.0))
+def arriving(nodes: int, arc_to: Ints) -> tuple[Ints, Ints]:
+    """Arcs in order of the node at which they end, and (nodes + 1,) where those of each begin."""
+    begins = np.zeros(nodes + 1, np.int64)
+    for to in arc_to:
+        begins[to + 1] += 1
+    for node in range(nodes):
+        begins[node + 1] += begins[node]
+    place, arcs = begins.copy(), np.empty(len(arc_to), np.int64)
+    for arc in range(len(arc_to)):
+        arcs[place[arc_to[arc]]] = arc
+        place[arc_to[arc]] += 1
+    return begins, arcs
 
 
 @njit(cache=True, nogil=True)
@@ -54,10 +42,12 @@ def pack(
     arc_to: Ints,
     arc_link: Ints,
     cost: Floats,
+    delay: Floats,
     load: Floats,
     steep: float,
     aim: float,
-    depth_share: float,
+    deep: float,
+    alike: float,
     arcs: Ints,
     before: Ints,
     hops: Ints,
@@ -75,10 +65,12 @@ def pack(
         arc_to: As for ``grow``.
         arc_link: As for ``grow``.
         cost: (L,) time that one chunk takes on each link.
+        delay: As for ``grow``.
         load: (L,) time that each link is busy; changed.
         steep: How much dearer a link is that is as loaded as meant than one without load (log).
         aim: Load that is meant.
-        depth_share: As for ``grow``.
+        deep: As for ``grow``.
+        alike: As for ``grow``.
         arcs: (T, H) hops of each tree; changed.
         before: (T, H) hop before each; changed.
         hops: (T,) how many there are; changed.
@@ -87,10 +79,16 @@ def pack(
         0, or what ``grow`` says of a tree that it does not grow.
     """
     nodes = len(offsets) - 1
-    reach, keys = np.empty(nodes), np.empty(nodes)
-    via, hop_into = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
-    items, places = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
-    price = cost * np.exp(steep * (load / aim - 1.0))
+    into = arriving(nodes, arc_to)
+    net = offsets, arc_from, arc_to, arc_link, into[0], into[1]
+    values = np.empty((4, nodes))
+    numbers = np.empty((4, nodes), np.int64)
+    state = values[0], values[1], values[2], numbers[0], numbers[1]
+    heap = values[3], numbers[2], numbers[3]
+    free, path = np.empty(len(load)), np.empty(2 * nodes, np.int64)
+    price = np.empty(len(cost))
+    for link in range(len(cost)):
+        price[link] = cost[link] * steeply(steep * (load[link] / aim - 1.0))
     for tree in order:
         if not first:
             shift_load(arcs[tree], hops[tree], arc_link, cost, load, -1)
@@ -99,24 +97,23 @@ def pack(
             roots[tree],
             npus,
             copies,
-            offsets,
-            arc_from,
-            arc_to,
-            arc_link,
+            net,
+            cost,
+            delay,
+            load,
+            steep,
+            aim,
+            deep,
+            alike,
             price,
-            depth_share,
             arcs[tree],
             before[tree],
-            reach,
-            via,
-            hop_into,
-            keys,
-            items,
-            places,
+            state,
+            heap,
+            free,
+            path,
         )
         if count < 0:
             return count
         hops[tree] = count
-        shift_load(arcs[tree], count, arc_link, cost, load, 1)
-        set_prices(arcs[tree], count, arc_link, cost, load, steep, aim, price)
     return 0

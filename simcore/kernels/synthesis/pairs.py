@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
-from simcore.kernels.synthesis.packing import pack, shift_load
+from simcore.kernels.synthesis.growing import shift_load, steeply
+from simcore.kernels.synthesis.packing import pack
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -22,10 +23,12 @@ def pack_pairs(
     into: tuple[Ints, Ints, Ints, Ints],
     out: tuple[Ints, Ints, Ints, Ints],
     cost: Floats,
+    delay: Floats,
     load: Floats,
     steep: float,
     aim: float,
-    depth_share: float,
+    deep: float,
+    alike: float,
     arcs: Ints,
     before: Ints,
     hops: Ints,
@@ -43,10 +46,12 @@ def pack_pairs(
         into: Offsets, tails, heads and links of the arcs turned around.
         out: The same of the arcs.
         cost: (L,) time that one chunk takes on each link.
+        delay: As for ``pack``.
         load: (L,) time that each link is busy; changed.
         steep: As for ``pack``.
         aim: As for ``pack``.
-        depth_share: As for ``pack``.
+        deep: As for ``pack``.
+        alike: As for ``pack``.
         arcs: (2 P, H) hops of the trees: 2 p joins, along arcs turned around, 2 p + 1 hands out.
         before: (2 P, H) as for ``pack``.
         hops: (2 P,) as for ``pack``.
@@ -80,10 +85,12 @@ def pack_pairs(
                     head,
                     link,
                     cost,
+                    delay,
                     trial,
                     steep,
                     aim,
-                    depth_share,
+                    deep,
+                    alike,
                     arcs,
                     before,
                     hops,
@@ -124,5 +131,5 @@ def _price(
         tree, arc_link = 2 * one + side, into if side == 0 else out
         for hop in range(hops[tree]):
             link = arc_link[arcs[tree, hop]]
-            total += cost[link] * np.exp(steep * (load[link] / aim - 1.0))
+            total += cost[link] * steeply(steep * (load[link] / aim - 1.0))
     return total

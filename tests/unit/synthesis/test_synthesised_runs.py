@@ -177,3 +177,19 @@ def test_dimensions_without_a_graph_are_refused_in_one_sentence() -> None:
     table["platform"] = {"npu": "a100_80", "dimensions": [switch]}
     with pytest.raises(ConfigError, match=r"system.all_reduce: synthesised needs a dimension that"):
         simulate_run(load_run(table))
+
+
+def test_numbers_that_switches_do_not_add_up_are_added_up_by_npus() -> None:
+    star = {"family": "star", "params": {"n": 8}}
+
+    def ran(**can: Any) -> Any:
+        table = run_table({**star, "in_network": can}, "flow", all_reduce="synthesised")
+        return simulate_run(load_run(table))
+
+    bf16 = ran(reduces=True, multicasts=True, formats=["bf16", "fp32"])
+    fp16 = ran(reduces=True, multicasts=True, formats=["fp16"])
+    passes = ran(multicasts=True)
+    assert fp16.iteration_time_s == passes.iteration_time_s > bf16.iteration_time_s
+    told = "switches of dimension 0 add up fp16, not bf16: NPUs add up what a synthesised"
+    assert [note for note in fp16.notes if told in note]
+    assert not [note for note in (*bf16.notes, *passes.notes) if "NPUs add up" in note]
