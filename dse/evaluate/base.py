@@ -9,14 +9,14 @@ from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
 import simcore
-from dse.evaluate.failure import Failure, OwnCodeError
+from dse.evaluate.failure import Failure, OwnCodeError, reason_of
 from dse.evaluate.levers import Moved
 from dse.evaluate.metrics import Metrics
 from dse.evaluate.priced import PricedMachine
 from dse.evaluate.siblings import Siblings
 from dse.objectives import Goals
 from dse.space import Check, Design, Parameter, Value
-from simcore import ConfigError, InfeasibleError, Run, SimcoreError, SimulationError
+from simcore import InfeasibleError, Run, SimulationError
 
 State = Literal["complete", "infeasible", "failed", "pruned"]
 
@@ -142,7 +142,7 @@ class EvaluatorInput:
         physical: Refuse machines that cannot be built.
         own: Code of the user's that gives further metrics, in this order.
         files: Texts of files named above, by absolute path; others are read, and kept here.
-        tied: Where knobs are checked, ``Space.tied`` of the study.
+        tied: ``Space.tied``, where knobs are checked.
     """
 
     name: str
@@ -178,9 +178,8 @@ class Evaluator(ABC):
             bounds: designs are screened, gaps proven.
         has_exact_prices: Costs are those of the run's platform and the iteration time: known
             beforehand but for the time, and priced anew at other prices.
-        is_decided_by_run: Metrics depend on the run, its prices and the code alone, so that
-            studies may share them (``execution.cache``).
-            These four need ``template = simcore.RunTemplate``.
+        is_decided_by_run: Metrics depend on the run, its prices and the code alone, so that studies
+            may share them (``execution.cache``). These need ``template = simcore.RunTemplate``.
         prices_itself: It gives costs without the study's ``cost``.
         counts_traffic: It gives ``link_load``, which ``links_within_capacity`` bounds.
         takes_many: ``accounts`` is faster than ``account`` of each, and never ends a worker.
@@ -206,7 +205,7 @@ class Evaluator(ABC):
 
     @classmethod
     def gives_of(cls, run: Mapping[str, Any]) -> tuple[str, ...]:
-        """``gives`` of a study with this *run*, where names depend on what it holds."""
+        """``gives`` where names depend on what the *run* of a study holds."""
         return cls.gives
 
     @abstractmethod
@@ -395,13 +394,7 @@ def _without_metrics(error: Exception, fidelity: str, duration_s: float) -> Eval
     return Evaluation(
         state="failed",
         fidelity=fidelity,
-        reason=_reason(error),
+        reason=reason_of(error),
         failure="out_of_memory" if isinstance(error, MemoryError) else failure,
         duration_s=duration_s,
     )
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, SimcoreError | ConfigError):
-        return str(error)
-    return f"{type(error).__name__}: {error}"

@@ -44,10 +44,9 @@ def check_switches(
 
 
 def _has_switches(dimension: "Dimension") -> bool:
-    """True if messages along it pass switches: of its own, or of the network that it is part of."""
-    if dimension.shape.has_switches or dimension.network is None:
-        return dimension.shape.has_switches
-    return bool(dimension.network.parts().switches)
+    """True if there are switches: of the dimension, or in the network that it is a level of."""
+    network = dimension.network
+    return dimension.shape.has_switches if network is None else bool(network.parts().switches)
 
 
 def adding_up(

@@ -12,6 +12,7 @@ from simcore.engines.events.input import (
     EngineOutput,
     Ints,
     ListGroup,
+    RemoteMemory,
 )
 from simcore.errors import ConfigError
 from simcore.formats.astra import garnet
@@ -91,12 +92,7 @@ def load_run(
     npus = prod(dimension.npus for dimension in dimensions)
     system = read_system(files.system, command, notes)
     memory = read_remote_memory(files.remote_memory, npus, notes)
-    machine = Machine(
-        npus=npus,
-        dimensions=len(dimensions),
-        has_remote_memory=memory.kind != "none",
-        system=system,
-    )
+    machine = _machine(npus, len(dimensions), system, memory)
     traces = _load_traces(files, command, machine, notes)
     inputs = EngineInput(
         backend="flit" if backend == garnet.GARNET else backend,
@@ -111,8 +107,8 @@ def load_run(
         network=_make_network(files, backend, dimensions, seed, command.folding),
     )
     if command.placement:
-        own_topology = backend == garnet.GARNET or is_front_end(files, backend)
-        inputs = placed_input(command.placement, inputs, own_topology=own_topology, notes=notes)
+        own = backend == garnet.GARNET or is_front_end(files, backend)
+        inputs = placed_input(command.placement, inputs, own_topology=own, notes=notes)
     if command.npu_scale and inputs.where is not None:  # speeds are those of NPUs
         traces = _load_traces(files, command, machine, [], inputs.where)
         inputs = replace(inputs, programs=traces.programs, program_of_npu=traces.program_of_npu)
@@ -125,6 +121,11 @@ def load_run(
         whole_log=command.whole_log,
         notes=tuple(notes),
     )
+
+
+def _machine(npus: int, dimensions: int, system: AstraSystem, memory: RemoteMemory) -> Machine:
+    remote = memory.kind != "none"
+    return Machine(npus=npus, dimensions=dimensions, has_remote_memory=remote, system=system)
 
 
 def _read_dimensions(

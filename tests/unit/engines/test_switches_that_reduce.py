@@ -125,6 +125,7 @@ def test_only_switches_add_up() -> None:
     ("network", "told"),
     [
         ({"family": "torus", "params": {"dims": [4, 4]}}, "no switches that add up"),
+        ({"family": "islands", "params": {"sizes": [6, 10], "joins": [[0, 6]]}}, "no switches"),
         ({"family": "dragonfly", "params": {"p": 2, "a": 2, "h": 1, "groups": 3}}, ""),
         (
             {"family": "star", "params": {"n": 16}, "in_network": {"reduces": False}},
