@@ -102,8 +102,10 @@ def _classes(links: LoadedLinks, routes: list[RouteTable], places: int) -> _Clas
         return None
     column = np.concatenate(list(_columns(routes, places)))
     parts = np.concatenate([own.parts for own in routes])
-    count = np.bincount(row * columns + column, parts, used.size * columns)
-    load = np.round(count.astype(np.float64), _DIGITS).reshape(used.size, columns)
+    load: Floats = np.bincount(row * columns + column, parts, used.size * columns).astype(
+        np.float64
+    )
+    load = load.round(_DIGITS).reshape(used.size, columns)
     speed = np.column_stack([capacity[used], latency[used]])
     _, first, number = np.unique(
         np.column_stack([speed, load]), axis=0, return_index=True, return_inverse=True
