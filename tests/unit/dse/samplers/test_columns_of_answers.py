@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,7 +66,7 @@ def goals() -> Goals:
 
 
 @pytest.mark.parametrize("kind", ["", "sum", "mean", "worst", "quantile"])
-def test_columns_of_metrics_become_the_objectives_and_limits_of_each(kind: str) -> None:
+def test_columns_of_metrics_become_the_objectives_and_limits_of_each(kind: Any) -> None:
     wanted, endings = goals(), [""]
     if kind:
         scenarios = Scenario(name="one", weight=0.3), Scenario(name="two", weight=0.7)
