@@ -26,6 +26,7 @@ from dse.samplers.design_proposer import DesignProposer
 from dse.space import Design
 from dse.study.compile import Study, load_study_file
 from dse.study.trials import Trial
+from simcore import rare_collection
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from page import markdown_table, write_table
@@ -114,7 +115,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--page", type=Path)
     given = parser.parse_args()
-    rows = measured(load_study_file(given.study), given.trials, given.window, given.seed)
+    with rare_collection():  # as in a study
+        rows = measured(load_study_file(given.study), given.trials, given.window, given.seed)
     header = ["proposals", "CPU ms per proposal", "bytes per trial"]
     table = markdown_table(header, [[f"{int(n):,}", ms, round(b)] for n, ms, b in rows])
     print(table)

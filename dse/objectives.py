@@ -374,24 +374,6 @@ class Goals:
         each = [scenario.metrics_of(metrics) for scenario in self.scenarios] or [metrics]
         return {limit.name: max(limit.violation(own) for own in each) for limit in self.limits}
 
-    def value_columns(self, metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """(N, M) ``values`` of N evaluations, whose metrics are columns."""
-        if not self.scenarios:
-            return np.stack([OBJECTIVES[name].column(metrics) for name in self.objectives], axis=1)
-        each = [scenario.metrics_of(metrics) for scenario in self.scenarios]
-        weights = [scenario.weight for scenario in self.scenarios]
-        columns = []
-        for name, sense in self.objectives.items():
-            rows = np.stack([OBJECTIVES[name].column(own) for own in each], axis=1).tolist()
-            columns.append([self.aggregate.of(row, weights, sense) for row in rows])
-        return np.array(columns).T
-
-    def are_exceeded(self, metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
-        """(N,) whether any limit is exceeded in N evaluations, whose metrics are columns."""
-        each = [scenario.metrics_of(metrics) for scenario in self.scenarios] or [metrics]
-        found = [limit.violations(own) > 0 for limit in self.limits for own in each]
-        return np.asarray(np.any(found, axis=0)) if found else np.zeros((), bool)
-
     def excesses(self, metrics: Metrics) -> Iterator[str]:
         """Excess over each limit that does not hold, in words."""
         each = [scenario.metrics_of(metrics) for scenario in self.scenarios] or [metrics]

@@ -7,6 +7,7 @@ from math import isfinite
 
 import numpy as np
 
+from dse.objectives import OBJECTIVES, Goals
 from dse.proof.designs import Flags, Floats, KnownDesigns, Rows, in_scenario
 from dse.proof.machines import PER_TIME
 from dse.study.compile import Study
@@ -29,6 +30,26 @@ class LeastColumns:
     columns: Mapping[str, Floats]
     has_none: Flags
     unknown: Flags
+
+    def objectives(self, goals: Goals) -> Floats:
+        """(N, M) ``Goals.values`` of each design."""
+        if not goals.scenarios:
+            found = [OBJECTIVES[name].column(self.columns) for name in goals.objectives]
+            return np.stack(found, axis=1)
+        each = [scenario.metrics_of(self.columns) for scenario in goals.scenarios]
+        weights = [scenario.weight for scenario in goals.scenarios]
+        columns = []
+        for name, sense in goals.objectives.items():
+            rows = np.stack([OBJECTIVES[name].column(own) for own in each], axis=1).tolist()
+            columns.append([goals.aggregate.of(row, weights, sense) for row in rows])
+        return np.array(columns).T
+
+    def exceed(self, goals: Goals) -> Flags:
+        """(N,) whether each design exceeds any limit; one value for all where there is no limit."""
+        each = [scenario.metrics_of(self.columns) for scenario in goals.scenarios]
+        limits = [(limit, own) for limit in goals.limits for own in each or [self.columns]]
+        found = [limit.violations(own) > 0 for limit, own in limits]
+        return np.asarray(np.any(found, axis=0), bool)
 
 
 class LeastMetrics:

@@ -233,8 +233,8 @@ class StudyScreen(NoScreen):
             result[found.has_none] = np.inf
             return result
         if self._compares:
-            result[:] = goals.value_columns(found.columns)
-        result[self._decided.are_exceeded(found.columns) | found.has_none] = np.inf
+            result[:] = found.objectives(goals)
+        result[found.exceed(self._decided) | found.has_none] = np.inf
         result[found.unknown] = -np.inf
         return result
 

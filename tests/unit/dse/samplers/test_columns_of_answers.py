@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dse.objectives import Aggregate, Goals, Limit, Objective, Scenario
-from dse.proof.least import least_metrics
+from dse.proof.least import LeastColumns, least_metrics
 from dse.rank.pareto import Front, beaten
 from dse.samplers.design.archive import Archive
 from dse.samplers.design.settings import Settings
@@ -65,7 +66,7 @@ def goals() -> Goals:
 
 
 @pytest.mark.parametrize("kind", ["", "sum", "mean", "worst", "quantile"])
-def test_columns_of_metrics_become_the_objectives_and_limits_of_each(kind: str) -> None:
+def test_columns_of_metrics_become_the_objectives_and_limits_of_each(kind: Any) -> None:
     wanted, endings = goals(), [""]
     if kind:
         scenarios = Scenario(name="one", weight=0.3), Scenario(name="two", weight=0.7)
@@ -74,11 +75,13 @@ def test_columns_of_metrics_become_the_objectives_and_limits_of_each(kind: str) 
     names = [n + e for n in ("iteration_time_s", "capital_cost_usd", "power_w") for e in endings]
     columns = {name: RNG.random(50) for name in names}
     rows = [{name: float(columns[name][at]) for name in names} for at in range(50)]
-    assert wanted.value_columns(columns).tolist() == [[*wanted.values(r).values()] for r in rows]
+    none = np.zeros(50, bool)
+    least = LeastColumns(columns=columns, has_none=none, unknown=none)
+    assert least.objectives(wanted).tolist() == [[*wanted.values(r).values()] for r in rows]
     exceeded = [any(excess > 0 for excess in wanted.violations(row).values()) for row in rows]
-    assert wanted.are_exceeded(columns).tolist() == exceeded
+    assert least.exceed(wanted).tolist() == exceeded
     assert 0 < sum(exceeded) < 50
-    assert not replace(wanted, limits=()).are_exceeded(columns).any()
+    assert not least.exceed(replace(wanted, limits=())).any()
 
 
 def test_least_metrics_of_many_designs_are_those_of_each() -> None:
