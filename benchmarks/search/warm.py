@@ -2,12 +2,12 @@
 
     python benchmarks/search/warm.py [PAIR ...] [--seeds 8] [--trials 200] [--page docs/search.md]
 
-A pair is a study and one that was searched earlier: of another machine, model, size or network, or one
-whose lesson is wrong. Each seed searches twice, without and with ``search.learn_from``, in one process;
-the earlier studies are searched with seed 100 and as many trials. The measure is the hypervolume in log10
-of the objectives by that of the front of all runs of the pair, with a reference of 1.1 x the worst of
-each objective on it; of one objective, the best value of all by that of the run. The last line is one
-JSON object.
+A pair is a study and one that was searched earlier: of another machine, model, size, batch or
+network, or one whose lesson is wrong. Each seed searches twice, without and with
+``search.learn_from``, in one process; the earlier studies are searched with seed 100 and as many
+trials. The measure is the hypervolume in log10 of the objectives by that of the front of all runs
+of the pair, with a reference of 1.1 x the worst of each objective on it; of one objective, the best
+value of all by that of the run. The last line is one JSON object.
 """
 
 import argparse
@@ -52,13 +52,15 @@ class Pair:
 
 
 _VIT, _GPT = "p5_vit22b_64.yaml", "p1_cosmic_1024.yaml"
+_SLOW = "space.axes.platform/dimensions[1]/bandwidth"
+_SLOW_RATES = ["0.5 GB/s", "1 GB/s", "2 GB/s"]
 
 PAIRS = {
     "vit_machine": Pair(study=_VIT, before=_VIT, changes={"run.platform.npu": "h100_80"}),
     "vit_model": Pair(
         study=_VIT,
         before=_VIT,
-        changes={"run.workload.model.hidden": 1536, "run.workload.model.ffn": 6144},
+        changes={"run.workload.model.hidden": 3072, "run.workload.model.ffn": 12288},
     ),
     "vit_size": Pair(
         study=_VIT,
@@ -70,16 +72,19 @@ PAIRS = {
             "run.plan.dp": 32,
         },
     ),
-    "gpt_machine": Pair(study=_GPT, before=_GPT, changes={"run.platform.npu": "h100_80"}),
-    "gpt_model": Pair(
-        study=_GPT, before=_GPT, changes={"run.workload.model": "llama3_8b", "run.workload.sequence": 8192}
+    "vit_batch": Pair(study=_VIT, before=_VIT, changes={"run.workload.global_batch": 4096}),
+    "vit_network": Pair(
+        study=_VIT,
+        before=_VIT,
+        changes={"run.platform.dimensions.0.latency": "50 us", _SLOW: {"ladder": _SLOW_RATES}},
     ),
-    "gpt_size": Pair(study=_GPT, before="p1_cosmic_512.yaml"),
-    "vit_misled": Pair(
+    "vit_reverse": Pair(
         study=_VIT,
         before=_VIT,
         changes={"objectives": {"iteration_time": "maximise", "capital_cost": "maximise"}},
     ),
+    "gpt_machine": Pair(study=_GPT, before=_GPT, changes={"run.platform.npu": "h100_80"}),
+    "gpt_size": Pair(study=_GPT, before="p1_cosmic_512.yaml"),
 }
 
 
@@ -88,7 +93,7 @@ def earlier_study(pair: Pair, folder: Path, trials: int) -> Path:
     data = yaml.safe_load(find_study(pair.before).read_text(encoding="utf-8"))
     data.pop("reference_point", None)
     for path, value in pair.changes.items():
-        *parts, last = path.split(".")
+        *parts, last = (part.replace("/", ".") for part in path.split("."))
         place = data
         for part in parts:
             place = place[int(part) if isinstance(place, list) else part]

@@ -28,6 +28,7 @@ from simcore.workload.groups import group_layouts
 from simcore.workload.rules import check_splits
 from simcore.workload.schedules import SCHEDULES
 
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlanTerms:
     """One plan: its collectives, segments of its passes, and the sums of each stage over them.

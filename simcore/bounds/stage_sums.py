@@ -104,7 +104,10 @@ class StageSummer:
         constants = {
             kernel_tables.SENDS: float(len(self._items([*forward, *backward], NodeKind.SEND)))
         }
-        for which, units in ((kernel_tables.FORWARDS, forward), (kernel_tables.BACKWARDS, backward)):
+        for which, units in (
+            (kernel_tables.FORWARDS, forward),
+            (kernel_tables.BACKWARDS, backward),
+        ):
             if overlaps(self._plan.graph.plan):
                 items = [op for unit in units for op in self._reader.operators(unit)]
                 constants[which] = float(sum(self._plan.operator_ns[item] for item in items))
@@ -119,7 +122,10 @@ class StageSummer:
             return {}
         found = last_pass(self._reader, unit, self._leaves(unit))
         rooms = {
-            (tuple(map(self._plan.number, room.beside)), float(self._plan.operator_ns[room.compute]))
+            (
+                tuple(map(self._plan.number, room.beside)),
+                float(self._plan.operator_ns[room.compute]),
+            )
             for room in found.rooms
         }
         if not found.segments or any(-1 in beside for beside, _ in rooms):

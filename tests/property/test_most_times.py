@@ -1,4 +1,4 @@
-"""What a collective takes at most, where that is told, it takes at most; and it is told where times are plain."""
+"""No collective takes longer than the most that is told of it, which is told where times add up."""
 
 import numpy as np
 
@@ -33,7 +33,12 @@ def random_run(random: np.random.Generator) -> RunTemplate:
         "phase_end": "together",
     }
     tp, cp = random.choice([(2, 2), (4, 1), (8, 1), (4, 2)]).tolist()
-    plan = {"tp": tp, "cp": cp, "dp": 16 // tp // cp, "sequence_parallel": bool(random.random() < 0.7)}
+    plan = {
+        "tp": tp,
+        "cp": cp,
+        "dp": 16 // tp // cp,
+        "sequence_parallel": bool(random.random() < 0.7),
+    }
     table = {
         "workload": {"model": "gpt3_175b_4layers", "sequence": 256, "global_batch": 64},
         "platform": {"npu": "a100_80", "dimensions": dimensions},

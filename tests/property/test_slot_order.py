@@ -27,7 +27,7 @@ class Program:
 
 
 def add_pass(program: Program, random: np.random.Generator, last: int) -> int:
-    """A chain of computes, with collectives between them and beside them; gives its last compute."""
+    """A chain of computes with collectives between and beside them; gives its last compute."""
     beside: list[int] = []
     for _ in range(random.integers(3, 7)):
         deps = [last] if last >= 0 else []

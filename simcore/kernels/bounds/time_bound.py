@@ -125,7 +125,7 @@ def _pipelines(
     last stage and back, and then all that the stage has left to do; as many such ways as follow
     each other because a stage may hold so many micro-batches only; and all its communication.
     """
-    plans, stages, (weak, crowded) = tables.plans, tables.stages, flags
+    (weak, crowded), plans, stages = flags, tables.plans, tables.stages
     messages, links, systems = tables.messages, tables.links, tables.systems
     sums, sum_of_term, terms = tables.sums, tables.sum_of_term, tables.terms
     factors, constants = tables.factors, tables.constants
@@ -170,10 +170,9 @@ def _pipelines(
                 loops = (batches - 1) % held * forwards + trips * (around + last)
                 done = max(done, arrival[s] + max(more, loops))
             entry = max(done - last, came_back)
-            leaves = own[BACKWARD_EXIT]
-            turn += own[FORWARD_EXIT] + leaves + 2 * message
-            if crowded[n]:
-                leaves, last = max(leaves, own[FINAL_EXIT]), max(last, own[FINAL_LAST])
+            turn += own[FORWARD_EXIT] + own[BACKWARD_EXIT] + 2 * message
+            leaves = max(own[BACKWARD_EXIT], own[FINAL_EXIT] if crowded[n] else 0.0)
+            last = max(last, own[FINAL_LAST] if crowded[n] else 0.0)
             came_back = entry + leaves + message
             ready = max(ready, entry + last + own[TO_SYNC])
             after = max(after, own[AFTER_SYNC])
