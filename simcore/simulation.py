@@ -136,7 +136,8 @@ def runner_of(run: Run, memo: Memo) -> IterationRunner:
     settings = NetworkSettings(packets=run.network, routers=run.routers)
     platform, told = adding_up(run.platform, run.system, run.workload.precision)
     machine = platform, run.system, compute, memo, run.backend, settings
-    return IterationRunner(*machine, notes=told).place(run.placement, run.workload, run.plan)
+    runner = IterationRunner(*machine).telling(told)
+    return runner.place(run.placement, run.workload, run.plan)
 
 
 def kernel_account(run: Run) -> KernelAccount | None:

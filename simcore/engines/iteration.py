@@ -101,7 +101,6 @@ class IterationRunner:
         memo: What is known from other runs.
         backend: Network backend.
         network: Settings of networks of packets and of flits.
-        notes: Sentences on the machine that its results tell.
     """
 
     def __init__(
@@ -112,12 +111,15 @@ class IterationRunner:
         memo: Memo | None = None,
         backend: str = DEFAULT_BACKEND,
         network: NetworkSettings | None = None,
-        *,
-        notes: tuple[str, ...] = (),
     ) -> None:
         self._memo = memo or Memo()
-        self._of_machine = notes
+        self._of_machine: tuple[str, ...] = ()
         self._machine = MachineTimes(platform, system, compute, backend, self._memo, network)
+
+    def telling(self, notes: tuple[str, ...]) -> Self:
+        """This runner, whose results tell *notes* on its machine."""
+        self._of_machine += notes
+        return self
 
     def place(self, choice: PlacementChoice, workload: Workload, plan: ParallelPlan) -> Self:
         """This runner, whose ranks are placed by the traffic of *workload* under *plan*.

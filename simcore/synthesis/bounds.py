@@ -1,14 +1,15 @@
 """Times that no algorithm can go below: by the worst cut, by what NPUs must receive, by latency.
 
 All-gather: some NPUs' pieces must cross a cut towards an NPU on its other side; the least time over
-all cuts is found by greatest flows, and packed trees reach it with many chunks (Edmonds,
-Edge-disjoint branchings, 1973). Reduce-scatter is the same on the reversed network. All-reduce:
-every piece must get from every NPU to every other, so all of them through the narrowest cut of two;
-and where switches do not reduce, each part is received 2 (n - 1) times, as often as partial sums
-are joined and results handed out (for algorithms that combine by the operator). All-to-all: for any
-prices of links, what it sends costs at least the cheapest ways, and the links hold no more than
-their rates times the prices (duality of linear programs); links are priced by their load in a good
-solution.
+all cuts is found by greatest flows, and packed trees reach it with many chunks (Edmonds, Edge-
+disjoint branchings, 1973). Reduce-scatter is the same on the reversed network. All-reduce: every
+piece must get from every NPU to every other, so all of them through the narrowest cut of two; and
+where switches do not reduce, each part is received by NPUs 2 (n - 1) times, as often as partial
+sums are joined and results handed out (for algorithms that combine by the operator); where they do
+not copy, NPUs send it as often, as each joining and each receipt takes up what one of them sent.
+All-to-all: for any prices of links, what it sends costs at least the cheapest ways, and the links
+hold no more than their rates times the prices (duality of linear programs); links are priced by
+their load in a good solution.
 """
 
 from dataclasses import dataclass
@@ -85,11 +86,16 @@ def better(bound: Bound, kind: str, fabric: Fabric, prices: list[Floats], piece:
 def _all_reduce(fabric: Fabric, piece: float) -> tuple[float, str]:
     offsets, to, twin, capacity, _ = _network(fabric)
     cut = fabric.npus / narrowest_pair(fabric.npus, offsets, to, twin, capacity)
-    into = np.unique(fabric.link[fabric.head < fabric.npus])
-    volume = 2.0 * (fabric.npus - 1) * fabric.npus / fabric.rate[into].sum()
-    if fabric.reduces or cut >= volume:
-        return cut * piece, "the worst cut between two NPUs"
-    return volume * piece, "what NPUs must receive"
+    found = [(cut * piece, "the worst cut between two NPUs")]
+    for able, at, does in (
+        (fabric.reduces, fabric.head, "receive"),
+        (fabric.copies, fabric.tail, "send"),
+    ):
+        ends = np.unique(fabric.link[at < fabric.npus])
+        volume = 2.0 * (fabric.npus - 1) * fabric.npus / fabric.rate[ends].sum()
+        if not able:
+            found.append((volume * piece, f"what NPUs must {does}"))
+    return max(found, key=lambda one: one[0])
 
 
 def _gather(fabric: Fabric) -> float:

@@ -1,8 +1,7 @@
 """Candidates of a synthesis: trees, ways and matchings by number of chunks, and what has a name."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from itertools import chain
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,8 +17,10 @@ from simcore.synthesis.ways import links_apart, way_plan
 MOST_CHUNKS = 1024
 SHORT = 60_000
 """Hops of a plan that takes little time."""
-_HOPS = 5_000_000
+_HOPS = 2_500_000
 """Hops of a plan, more than which are not tried unless the fewest chunks need them."""
+_GATHER_HOPS = 3_500_000
+"""Hops likewise of a plan of an all-gather, whose trees take little search."""
 _RING_HOPS = 6_000_000
 """Hops of a ring, more than which are not tried: its plan takes no search."""
 _SEEDS, _MATCHES = 3, 12
@@ -30,7 +31,7 @@ _EVENER = 0.99
 """Busiest link of a plan against that of one of fewer chunks, from which still more may help."""
 
 _GOOD = 1.1
-"""Busiest link against the least time, up to which what has a name is tried before all else."""
+"""Least time of what has a name against that of all, up to which it is tried before all else."""
 _NO_GAIN = 0.999
 """Busiest link against the least time, from which more chunks do not pay."""
 
@@ -54,13 +55,20 @@ class Draft:
 
     Attributes:
         name: What it is.
-        busiest: Time that its busiest link is kept, below which no schedule of it can be.
+        busiest: Time that its busiest link is kept.
+        longest: Time that its longest chain of hops takes.
         schedule: What times it.
     """
 
     name: str
     busiest: float
+    longest: float
     schedule: Callable[[], Schedule]
+
+    @property
+    def least(self) -> float:
+        """No schedule of it is faster."""
+        return max(self.busiest, self.longest)
 
 
 def candidates(
@@ -87,9 +95,7 @@ def candidates(
     elif kind == REDUCE_SCATTER:
         back = fabric.reversed()
         for draft in _gathers(back, piece, chunks, seed, aim, known):
-            yield Draft(
-                name=draft.name, busiest=draft.busiest, schedule=_turned(draft.schedule, back)
-            )
+            yield replace(draft, schedule=_turned(draft.schedule, back))
     elif kind == ALL_REDUCE:
         yield from _all_reduces(fabric, piece, chunks, seed, aim, known)
     else:
@@ -104,6 +110,7 @@ def _draft(name: str, plan: Plan, fabric: Fabric, kind: str, owner: Ints, target
     return Draft(
         name=name,
         busiest=plan.busiest(fabric),
+        longest=plan.longest(fabric),
         schedule=lambda: scheduled(plan, fabric, kind, owner, target),
     )
 
@@ -114,24 +121,20 @@ def _gathers(
     npus = fabric.npus
 
     def draft(name: str, trees: Trees, count: int) -> Draft:
-        turn = _turns(npus, count)
-        plan = outward_plan(*trees, piece / count, turn)
-        owner = np.tile(np.arange(npus), count)
-        return _draft(
-            f"{name}, {count} chunks", plan, fabric, ALL_GATHER, owner, _none(npus * count)
-        )
+        plan = outward_plan(*trees, piece / count, _turns(npus, count))
+        ends = np.tile(np.arange(npus), count), _none(npus * count)
+        return _draft(f"{name}, {count} chunks", plan, fabric, ALL_GATHER, *ends)
 
     hops = npus * max(npus - 1, 1) * _stretch(fabric)
-    counts = _counts(chunks, hops)
-    named = fabric.nodes > npus > 1 and not fabric.copies
+    counts = _counts(chunks, hops, most=_GATHER_HOPS)
+    named = _is_ringed(fabric) and not fabric.copies
+
+    def ring(count: int) -> Draft:
+        return draft("ring", ring_trees(fabric, count, seed), count)
+
     later: Iterator[Draft] = iter(())
     if named:
-        rings = _refined(
-            lambda count: draft("ring", ring_trees(fabric, count, seed), count),
-            _ring_counts(fabric, chunks, seed, 1),
-            known,
-        )
-        soon, later = _split(rings, aim * piece)
+        soon, later = _split(ring, _ring_counts(fabric, chunks, seed, 1), known, aim * piece)
         yield from soon
     for count in counts:
         for draw in range(_SEEDS if count * hops <= SHORT else 1):
@@ -141,6 +144,7 @@ def _gathers(
             yield Draft(
                 name=f"matched chunks, {count} of a piece",
                 busiest=0.0,
+                longest=0.0,
                 schedule=_matching(fabric, count, piece / count, _MATCHES * seed + draw),
             )
     yield from later
@@ -152,11 +156,14 @@ def _gathers(
         )
 
 
-def _split(drafts: Iterator[Draft], least: float) -> tuple[Iterator[Draft], Iterator[Draft]]:
-    """Drafts to be tried before and after all else: before, if the first is good for its work."""
-    first = next(drafts)
-    both = chain((first,), drafts)
-    return (both, iter(())) if first.busiest <= _GOOD * least else (iter(()), both)
+def _split(
+    draft: Callable[[int], Draft], counts: tuple[int, ...], known: Known, least: float
+) -> tuple[Iterator[Draft], Iterator[Draft]]:
+    """Drafts of one kind to be tried before and after all else: before, if most chunks are good."""
+    first, most = draft(1), max(counts)
+    if max(first.busiest, first.longest / most) <= _GOOD * least:
+        return iter((draft(most),)), iter(())
+    return iter(()), _refined(draft, counts, known)
 
 
 def _refined(
@@ -195,9 +202,8 @@ def _all_reduces(
         return draft("ring", into, out, roots, count)
 
     later: Iterator[Draft] = iter(())
-    if fabric.nodes > npus > 1 and not (fabric.copies and fabric.reduces):
-        rings = _refined(ring, _ring_counts(fabric, chunks, seed, 2), known)
-        soon, later = _split(rings, aim * piece)
+    if _is_ringed(fabric) and not (fabric.copies and fabric.reduces):
+        soon, later = _split(ring, _ring_counts(fabric, chunks, seed, 2), known, aim * piece)
         yield from soon
     before = np.inf
     for count in counts:
@@ -233,8 +239,18 @@ def _all_to_alls(
         yield _draft(name, plan, fabric, ALL_TO_ALL, source, target)
 
 
+def _is_ringed(fabric: Fabric) -> bool:
+    """True if a ring over the NPUs is worth a try: switches join each of them to the next."""
+    if not fabric.nodes > fabric.npus > 1:
+        return False
+    return fabric.npus_forward or bool(np.isfinite(links_apart(fabric)))
+
+
 def _counts(
-    chunks: int | None, hops: float, exact: Callable[[], float] | None = None
+    chunks: int | None,
+    hops: float,
+    exact: Callable[[], float] | None = None,
+    most: int = _HOPS,
 ) -> tuple[int, ...]:
     """Numbers of chunks of a piece to try, fewest first.
 
@@ -242,13 +258,14 @@ def _counts(
         chunks: Those that were asked for.
         hops: Hops that one chunk of each piece takes, about.
         exact: Tells them better, where the fewest chunks are to be chosen.
+        most: Hops, more than which are not tried unless the fewest chunks need them.
     """
     if chunks is not None:
         return (chunks,)
-    fine = [count for count in _FINENESS if count * hops <= _HOPS]
+    fine = [count for count in _FINENESS if count * hops <= most]
     if fine:
         return tuple(fine)
-    return (2 if (hops if exact is None else exact()) <= _HOPS else 1,)
+    return (2 if (hops if exact is None else exact()) <= most else 1,)
 
 
 def _ring_counts(fabric: Fabric, chunks: int | None, seed: int, rounds: int) -> tuple[int, ...]:
@@ -256,7 +273,7 @@ def _ring_counts(fabric: Fabric, chunks: int | None, seed: int, rounds: int) -> 
     if chunks is not None:
         return (chunks,)
     hops = rounds * int(ring_trees(fabric, 1, seed)[2].sum())
-    return tuple(count for count in _FINENESS if count * hops <= _RING_HOPS) or (1,)
+    return tuple(count for count in (2, *_FINENESS) if count * hops <= _RING_HOPS) or (1,)
 
 
 def _stretch(fabric: Fabric) -> float:

@@ -17,6 +17,7 @@ from simcore.graphs.read import read_networks
 from simcore.graphs.read.link_list import checked_rows, is_number, is_whole
 
 Ints = NDArray[np.int64]
+Shorts = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 _COLUMNS = ("a", "b", "rate", "latency")

@@ -21,8 +21,8 @@ def ring_trees(fabric: Fabric, chunks: int, seed: int) -> Trees:
     arcs = around[np.minimum(begins[:, None] + place, len(around) - 1)]
     before = np.broadcast_to(place - 1, (npus, width))
     return (
-        np.tile(arcs, (chunks, 1)),
-        np.tile(before, (chunks, 1)),
+        np.tile(arcs.astype(np.int32), (chunks, 1)),
+        np.tile(before.astype(np.int32), (chunks, 1)),
         np.tile(hops, chunks).astype(np.int64),
     )
 
@@ -36,8 +36,8 @@ def direct_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
     begins = np.searchsorted(source[plan.chunk], np.arange(npus + 1))
     hops = np.diff(begins)
     width = int(hops.max())
-    arcs = np.zeros((npus, width), np.int64)
-    before = np.full((npus, width), -1, np.int64)
+    arcs = np.zeros((npus, width), np.int32)
+    before = np.full((npus, width), -1, np.int32)
     place = np.arange(len(plan.arc)) - begins[source[plan.chunk]]
     arcs[source[plan.chunk], place] = plan.arc
     waits = plan.after

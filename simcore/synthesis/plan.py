@@ -6,16 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.synthesis.scheduling import schedule, urgency
-from simcore.synthesis.fabric import Fabric, Floats, Ints
+from simcore.synthesis.fabric import Fabric, Floats, Ints, Shorts
 
 Bools = NDArray[np.bool_]
 
 _HASTE = (np.inf, 0.0, 1.0, 4.0, 16.0)
 """Weights, to be tried, of how long a chunk has to go still against its turn among chunks."""
 _FEW_HASTE, _LARGE = (np.inf, 4.0), 1_000_000
-"""Those of plans of more than so many hops."""
-_PASSES = 6
-"""Times that a plan is run backwards and forwards, each time in the order of the ends before."""
+"""Weights that are tried for plans of more than so many hops, and that number."""
+_PASSES, _WORTH = 6, 1e-3
+"""Times that a plan is run backwards and forwards, each time in the order of the ends before, and
+part of the time that one of them must gain for one more."""
 
 _NEAR = ((3_000_000, 1e-9), (1 << 62, 5e-3))
 """Hops, and part by which the busiest link may have ended sooner than a plan of up to so many."""
@@ -51,43 +52,57 @@ class Plan:
         busy = np.bincount(fabric.link[arc], minlength=1) * self.part
         return float((busy / fabric.rate[: len(busy)]).max()) if len(arc) else 0.0
 
+    def longest(self, fabric: Fabric) -> float:
+        """Time that the longest chain of hops takes, each as soon as that before has arrived."""
+        span = self._takes(fabric) + self._latency(fabric)
+        offsets, after, _ = _waiting(self.before, self.after, len(self.arc))
+        return float(urgency(offsets, after, np.arange(len(self.arc)), span).max(initial=0.0))
+
     def timed(self, fabric: Fabric) -> tuple[Floats, float]:
         """Start (S,) of each hop, and the time at which all have arrived."""
         hops = len(self.arc)
-        moves = self.arc >= 0
-        link = np.where(moves, fabric.link[self.arc], fabric.links)
-        takes = np.append(self.part / fabric.rate, 0.0)[link]
-        latency = np.append(fabric.latency, 0.0)[link]
+        link, takes, latency = self._link(fabric), self._takes(fabric), self._latency(fabric)
         forth = _waiting(self.before, self.after, hops)
-        back = _waiting(self.after, self.before, hops)
 
         def times(ways: Waiting, key: Floats) -> tuple[Floats, float]:
-            start = schedule(link, takes, latency, ways[2].copy(), *ways[:2], key, links)
-            return start, float((start + takes + latency).max()) if hops else 0.0
+            start = schedule(
+                link, takes, latency, ways[2].copy(), *ways[:2], key, len(fabric.rate) + 1
+            )
+            return start, float((start + takes + latency).max(initial=0.0))
 
-        links = len(fabric.rate) + 1
         left = urgency(*forth[:2], np.arange(hops), takes + latency)
         whole = np.bincount(link, takes).max() if hops else 0.0
         best, least = np.zeros(hops), np.inf
         near = next(part for most, part in _NEAR if hops <= most)
+        enough = whole * (1 + near)
         for haste in _HASTE if hops <= _LARGE else _FEW_HASTE:
             key = -left if np.isinf(haste) else self.turn * whole - haste * left
             start, end = times(forth, key)
             if end < least * (1 - 1e-12):
                 best, least = start, end
-            if least <= whole * (1 + near):
+            if least <= enough:
                 return best, least
-        start = best
+        back = _waiting(self.after, self.before, hops)
         for _ in range(_PASSES):
             # what ends last begins first on the way back, and what begins last there ends first
-            late, _ = times(back, -(start + takes + latency))
+            late, _ = times(back, -(best + takes + latency))
             start, end = times(forth, -(late + takes + latency))
             gain = 1 - end / least
             if gain > 1e-12:
                 best, least = start, end
-            if gain < near or least <= whole * (1 + near):
+            if gain < max(near, _WORTH) or least <= enough:
                 break
         return best, least
+
+    def _link(self, fabric: Fabric) -> Ints:
+        """Link (S,) of each hop; one more than there are for those from a node to itself."""
+        return np.where(self.arc >= 0, fabric.link[self.arc], fabric.links)
+
+    def _takes(self, fabric: Fabric) -> Floats:
+        return np.append(self.part / fabric.rate, 0.0)[self._link(fabric)]
+
+    def _latency(self, fabric: Fabric) -> Floats:
+        return np.append(fabric.latency, 0.0)[self._link(fabric)]
 
     def flights(self, fabric: Fabric) -> Ints:
         """Flight (S,) of each hop: hops through switches that neither copy nor reduce share one."""
@@ -109,13 +124,13 @@ Waiting = tuple[Ints, Ints, Ints]
 
 
 def _waiting(first: Ints, then: Ints, hops: int) -> Waiting:
-    """Where those that wait for each hop begin (S + 1,), those, and how many each waits for (S,)."""
+    """Offsets (S + 1,) of the hops that wait for each hop, those hops, and for how many each waits."""
     order = np.argsort(first, kind="stable")
     offsets = np.searchsorted(first[order], np.arange(hops + 1)).astype(np.int64)
     return offsets, then[order], np.bincount(then, minlength=hops).astype(np.int64)
 
 
-def outward_plan(arcs: Ints, before: Ints, hops: Ints, part: float, turn: Floats) -> Plan:
+def outward_plan(arcs: Shorts, before: Shorts, hops: Ints, part: float, turn: Floats) -> Plan:
     """The plan of trees (T, H), one per chunk, that hand out from their roots."""
     arc, first, tree = flattened(arcs, before, hops)
     waits = np.flatnonzero(first >= 0)
@@ -132,8 +147,8 @@ def outward_plan(arcs: Ints, before: Ints, hops: Ints, part: float, turn: Floats
 
 
 def paired_plan(
-    into: tuple[Ints, Ints, Ints],
-    out: tuple[Ints, Ints, Ints],
+    into: tuple[Shorts, Shorts, Ints],
+    out: tuple[Shorts, Shorts, Ints],
     straight: Ints,
     part: float,
     turn: Floats,
@@ -168,7 +183,7 @@ def paired_plan(
     )
 
 
-def flattened(arcs: Ints, before: Ints, hops: Ints) -> tuple[Ints, Ints, Ints]:
+def flattened(arcs: Shorts, before: Shorts, hops: Ints) -> tuple[Ints, Ints, Ints]:
     """Hops of trees (T, H) one after the other: arc, hop before (-1: none), and tree of each."""
     there = np.arange(arcs.shape[1]) < hops[:, None]
     tree = np.repeat(np.arange(len(hops)), hops)

@@ -61,8 +61,8 @@ def synthesise(
     best, by = None, ""
     known = Known()
     for draft in candidates(fabric, kind, piece, (chunks, seed), aim, known):
-        # what a link is kept for, no order of its chunks shortens
-        if draft.busiest >= known.time * (1 - 1e-12):
+        # what a link is kept for, or a chain takes, no order of chunks shortens
+        if draft.least >= known.time * (1 - 1e-12):
             continue
         found = draft.schedule()
         if found.time < known.time * (1 - 1e-12):

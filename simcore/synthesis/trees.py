@@ -3,13 +3,12 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simcore.errors import SimulationError
 from simcore.kernels.synthesis.growing import end_of
 from simcore.kernels.synthesis.packing import pack
 from simcore.kernels.synthesis.pairs import pack_pairs
-from simcore.synthesis.fabric import Fabric, Floats, Ints
+from simcore.synthesis.fabric import Fabric, Floats, Ints, Shorts
 
 _DEEP = 0.25  # of the least time: how long a chunk may be on its way, if links are free for it
 _DEEPER = 1.5  # at least, against the least time there can be for that
@@ -24,7 +23,7 @@ _MOST_TRIED, _LEAST_TRIED = 16, 2  # roots per all-reduced chunk
 _LOOKS = 20_000_000  # arcs to be looked at for all chunks, from which fewer roots are tried
 _TOO_LONG, _FINE = -2, 0
 
-Trees = tuple[NDArray[np.int32], NDArray[np.int32], Ints]
+Trees = tuple[Shorts, Shorts, Ints]
 """Arcs (T, H), hops before (T, H), numbers of hops (T,)."""
 
 
@@ -49,7 +48,7 @@ def gather_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
 
     def grow(first: bool, steep: float, load: Floats, found: Trees) -> int:
         arcs = fabric.tail, fabric.head, fabric.link
-        prices = steep, aim, deep, _ALIKE if many else 1.0
+        meant = steep, aim, deep, _ALIKE if many else 1.0
         order = rng.permutation(trees)
         said = pack(
             order,
@@ -62,7 +61,7 @@ def gather_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
             cost,
             cost,
             load,
-            *prices,
+            meant,
             *found,
         )
         return int(said)
@@ -103,10 +102,10 @@ def reduce_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
         begin = rng.integers(ends, size=(chunks, 1))
         candidates = (begin + np.arange(tried) * max(ends // tried, 1)) % ends
         can = fabric.npus, fabric.reduces, fabric.copies
-        prices = steep, aim, deep, _ALIKE if many else 1.0
+        meant = steep, aim, deep, _ALIKE if many else 1.0
         return int(
             pack_pairs(
-                order, candidates, roots, first, *can, into, out, cost, cost, load, *prices, *found
+                order, candidates, roots, first, *can, into, out, cost, cost, load, meant, *found
             )
         )
 
@@ -116,16 +115,28 @@ def reduce_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
 
 def _least_depth(fabric: Fabric, cost: Floats) -> float:
     """Time until every NPU has a chunk of few roots, where nothing else is under way."""
-    most = 0.0
-    arcs = fabric.tail, fabric.head, fabric.link
+    most, alone = 0.0, np.zeros(1, np.int64)
     for root in np.unique(np.linspace(0, fabric.npus - 1, _ROOTS).astype(np.int64)):
 
         def grow(_: bool, steep: float, load: Floats, found: Trees, root: int = root) -> int:
             # as if any time were too long, and no load
-            prices = steep, np.inf, cost.min(), 1.0
-            one = np.zeros(1, np.int64), np.full(1, root), True
-            can = fabric.npus, fabric.copies
-            return int(pack(*one, *can, fabric.offsets, *arcs, cost, cost, load, *prices, *found))
+            meant = steep, np.inf, cost.min(), 1.0
+            roots, arcs = np.full(1, root), (fabric.tail, fabric.head, fabric.link)
+            said = pack(
+                alone,
+                roots,
+                True,
+                fabric.npus,
+                fabric.copies,
+                fabric.offsets,
+                *arcs,
+                cost,
+                cost,
+                load,
+                meant,
+                *found,
+            )
+            return int(said)
 
         found = _balanced(grow, fabric.links, 1, _width(fabric, not fabric.copies), np.inf)
         most = max(most, end_of(found[0][0], found[1][0], found[2][0], fabric.link, cost, cost))

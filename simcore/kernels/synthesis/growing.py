@@ -13,11 +13,14 @@ from simcore.kernels.jit import njit
 from simcore.kernels.synthesis.heaps import lower, take
 
 Ints = NDArray[np.int64]
+Shorts = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Net = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
 State = tuple[Floats, Floats, Floats, Ints, Ints]
 Now = tuple[Floats, Floats, Floats]
 Lateness = tuple[float, float, float]
+Meant = tuple[float, float, float, float]
+Work = tuple[State, tuple[Floats, Ints, Ints], Floats, Ints]
 
 
 _STRAIGHT = 40.0
@@ -25,7 +28,7 @@ _STRAIGHT = 40.0
 
 @njit(cache=True, nogil=True)
 def steeply(excess: float) -> float:
-    """Price by an excess: exponential, far above what is meant along the tangent, never infinite."""
+    """Price by an excess: exponential, and far above what is meant along the tangent: finite."""
     if excess > _STRAIGHT:
         return float(np.exp(_STRAIGHT) * (1.0 + excess - _STRAIGHT))
     return float(np.exp(excess))
@@ -33,7 +36,7 @@ def steeply(excess: float) -> float:
 
 @njit(cache=True, nogil=True)
 def shift_load(
-    arcs: Ints, hops: int, arc_link: Ints, cost: Floats, load: Floats, sign: int
+    arcs: Shorts, hops: int, arc_link: Ints, cost: Floats, load: Floats, sign: int
 ) -> None:
     """Add (*sign* 1) or take off (-1) the load of a tree's *hops*, ``cost`` (L,) on each link."""
     for hop in range(hops):
@@ -43,7 +46,7 @@ def shift_load(
 
 @njit(cache=True, nogil=True)
 def set_prices(
-    arcs: Ints,
+    arcs: Shorts,
     hops: int,
     arc_link: Ints,
     cost: Floats,
@@ -59,6 +62,15 @@ def set_prices(
 
 
 @njit(cache=True, nogil=True)
+def workspace(nodes: int, links: int) -> Work:
+    """Room for what ``grow`` notes on nodes and links."""
+    values, numbers = np.empty((4, nodes)), np.empty((4, nodes), np.int64)
+    state = values[0], values[1], values[2], numbers[0], numbers[1]
+    heap = values[3], numbers[2], numbers[3]
+    return state, heap, np.empty(links), np.empty(2 * nodes, np.int64)
+
+
+@njit(cache=True, nogil=True)
 def grow(
     root: int,
     npus: int,
@@ -67,17 +79,11 @@ def grow(
     cost: Floats,
     delay: Floats,
     load: Floats,
-    steep: float,
-    aim: float,
-    deep: float,
-    alike: float,
+    meant: Meant,
     price: Floats,
-    arcs: Ints,
-    before: Ints,
-    state: State,
-    heap: tuple[Floats, Ints, Ints],
-    free: Floats,
-    path: Ints,
+    arcs: Shorts,
+    before: Shorts,
+    work: Work,
 ) -> int:
     """Grow a tree from *root* to every NPU.
 
@@ -93,32 +99,26 @@ def grow(
         cost: (L,) time that the tree's chunk takes on each link.
         delay: (L,) time until it is at the other end.
         load: (L,) time that each link is busy; changed.
-        steep: How much dearer a link is that is as loaded as meant than one without load (log).
-        aim: Load that is meant.
-        deep: Time until the last NPU has the chunk, if all links are free for it, that is meant.
-        alike: Factor up to which prices are taken as equal.
+        meant: How much dearer a link is that is as loaded as meant than one without load (log); the
+            load that is meant; the time until the last NPU has the chunk, if all links are free for
+            it, that is meant; the factor up to which prices are taken as equal.
         price: (L,) of passing each link, above 0; changed.
         arcs: (H,) the arcs of the hops, in an order in which data can flow.
         before: (H,) the hop before each.
-        state: Five times (nodes,) of workspace.
-        heap: Three times (nodes,) of workspace.
-        free: (L,) workspace.
-        path: (2 nodes,) workspace.
+        work: What ``workspace`` gives.
 
     Returns:
         Hops of the tree; -1 where an NPU cannot be reached, -2 where there are more than H.
     """
     offsets, arc_from, arc_to, arc_link = net[0], net[1], net[2], net[3]
+    state, (keys, items, places), free, path = work
     rank, paid, when, via, hop_into = state
-    keys, items, places = heap
     rank[:], hop_into[:], places[:], free[:] = np.inf, -2, -1, 0.0
-    hop_into[root] = -1
-    rank[root] = paid[root] = when[root] = 0.0
+    hop_into[root], rank[root], paid[root], when[root] = -1, 0.0, 0.0, 0.0
     missing = npus - 1 if root < npus else npus
     # the price of being as late as is meant
-    lateness = cost.mean(), steep, deep
-    now = price, free, delay
-    hops = 0
+    steep, aim, deep, alike = meant
+    lateness, now, hops = (cost.mean(), steep, deep), (price, free, delay), 0
     size = lower(keys, items, places, 0, 0.0, root)
     while missing:
         if size == 0:
@@ -140,9 +140,8 @@ def grow(
                 shift_load(arcs[first:], hops - first, arc_link, cost, load, 1)
                 set_prices(arcs[first:], hops - first, arc_link, cost, load, steep, aim, price)
                 for hop in range(first, hops):
-                    at, on = arc_to[arcs[hop]], arc_link[arcs[hop]]
-                    begin = max(when[arc_from[arcs[hop]]], free[on])
-                    free[on], when[at] = begin + cost[on], begin + delay[on]
+                    at = arc_to[arcs[hop]]
+                    _send_on(arcs[hop], at, arc_from, arc_link, cost, delay, free, when)
                     if at < npus or copies:
                         hop_into[at], rank[at], paid[at] = hop, 0.0, 0.0
                         if at != node:
@@ -160,6 +159,23 @@ def grow(
 
 
 @njit(cache=True, nogil=True)
+def _send_on(
+    arc: int,
+    to: int,
+    arc_from: Ints,
+    arc_link: Ints,
+    cost: Floats,
+    delay: Floats,
+    free: Floats,
+    when: Floats,
+) -> None:
+    """Send the chunk along an arc as soon as its link is free of the tree."""
+    on = arc_link[arc]
+    begin = max(when[arc_from[arc]], free[on])
+    free[on], when[to] = begin + cost[on], begin + delay[on]
+
+
+@njit(cache=True, nogil=True)
 def _leads_by(node: int, other: int, arc_from: Ints, via: Ints, hop_into: Ints) -> bool:
     """True if the way to a node leads by another: what is known of both may be of unlike age."""
     while hop_into[node] == -2:
@@ -170,9 +186,7 @@ def _leads_by(node: int, other: int, arc_from: Ints, via: Ints, hop_into: Ints) 
 
 
 @njit(cache=True, nogil=True)
-def _further(
-    arc: int, paid: float, when: float, arc_link: Ints, now: Now
-) -> tuple[float, float]:
+def _further(arc: int, paid: float, when: float, arc_link: Ints, now: Now) -> tuple[float, float]:
     """Price and time at the end of an arc."""
     price, free, delay = now
     on = arc_link[arc]
@@ -198,7 +212,7 @@ def _look_again(
     path: Ints,
 ) -> None:
     """Find the way to *node* anew as far as it is dearer than when it was found."""
-    _, arc_from, arc_to, arc_link, in_offsets, in_arcs = net
+    _, arc_from, _, arc_link, in_offsets, in_arcs = net
     rank, paid, when, via, hop_into = state
     length, at = 0, node
     while hop_into[at] == -2:
@@ -249,7 +263,7 @@ def _way_now(
 
 @njit(cache=True, nogil=True)
 def _walk_back(
-    node: int, hops: int, arc_from: Ints, via: Ints, hop_into: Ints, arcs: Ints, before: Ints
+    node: int, hops: int, arc_from: Ints, via: Ints, hop_into: Ints, arcs: Shorts, before: Shorts
 ) -> int:
     """Add the hops from the tree to *node*, first hop first: hops then, or -2 if too many."""
     length, at = 0, node
@@ -270,8 +284,8 @@ def _walk_back(
 
 @njit(cache=True, nogil=True)
 def end_of(
-    arcs: Ints,
-    before: Ints,
+    arcs: Shorts,
+    before: Shorts,
     hops: int,
     arc_link: Ints,
     cost: Floats,

@@ -9,9 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
-from simcore.kernels.synthesis.growing import grow, set_prices, shift_load, steeply
+from simcore.kernels.synthesis.growing import (
+    Meant,
+    grow,
+    set_prices,
+    shift_load,
+    steeply,
+    workspace,
+)
 
 Ints = NDArray[np.int64]
+Shorts = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 
@@ -44,12 +52,9 @@ def pack(
     cost: Floats,
     delay: Floats,
     load: Floats,
-    steep: float,
-    aim: float,
-    deep: float,
-    alike: float,
-    arcs: Ints,
-    before: Ints,
+    meant: Meant,
+    arcs: Shorts,
+    before: Shorts,
     hops: Ints,
 ) -> int:
     """Grow the trees of ``order`` one after the other, each out of what the others have left.
@@ -67,10 +72,7 @@ def pack(
         cost: (L,) time that one chunk takes on each link.
         delay: As for ``grow``.
         load: (L,) time that each link is busy; changed.
-        steep: How much dearer a link is that is as loaded as meant than one without load (log).
-        aim: Load that is meant.
-        deep: As for ``grow``.
-        alike: As for ``grow``.
+        meant: As for ``grow``.
         arcs: (T, H) hops of each tree; changed.
         before: (T, H) hop before each; changed.
         hops: (T,) how many there are; changed.
@@ -81,11 +83,8 @@ def pack(
     nodes = len(offsets) - 1
     into = arriving(nodes, arc_to)
     net = offsets, arc_from, arc_to, arc_link, into[0], into[1]
-    values = np.empty((4, nodes))
-    numbers = np.empty((4, nodes), np.int64)
-    state = values[0], values[1], values[2], numbers[0], numbers[1]
-    heap = values[3], numbers[2], numbers[3]
-    free, path = np.empty(len(load)), np.empty(2 * nodes, np.int64)
+    work = workspace(nodes, len(load))
+    steep, aim = meant[0], meant[1]
     price = np.empty(len(cost))
     for link in range(len(cost)):
         price[link] = cost[link] * steeply(steep * (load[link] / aim - 1.0))
@@ -101,17 +100,11 @@ def pack(
             cost,
             delay,
             load,
-            steep,
-            aim,
-            deep,
-            alike,
+            meant,
             price,
             arcs[tree],
             before[tree],
-            state,
-            heap,
-            free,
-            path,
+            work,
         )
         if count < 0:
             return count

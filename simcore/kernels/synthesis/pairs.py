@@ -4,10 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
-from simcore.kernels.synthesis.growing import shift_load, steeply
+from simcore.kernels.synthesis.growing import Meant, shift_load, steeply
 from simcore.kernels.synthesis.packing import pack
 
 Ints = NDArray[np.int64]
+Shorts = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 
@@ -25,12 +26,9 @@ def pack_pairs(
     cost: Floats,
     delay: Floats,
     load: Floats,
-    steep: float,
-    aim: float,
-    deep: float,
-    alike: float,
-    arcs: Ints,
-    before: Ints,
+    meant: Meant,
+    arcs: Shorts,
+    before: Shorts,
     hops: Ints,
 ) -> int:
     """Grow the pairs of ``order`` anew, each at the root that is cheapest for it.
@@ -48,10 +46,7 @@ def pack_pairs(
         cost: (L,) time that one chunk takes on each link.
         delay: As for ``pack``.
         load: (L,) time that each link is busy; changed.
-        steep: As for ``pack``.
-        aim: As for ``pack``.
-        deep: As for ``pack``.
-        alike: As for ``pack``.
+        meant: As for ``pack``.
         arcs: (2 P, H) hops of the trees: 2 p joins, along arcs turned around, 2 p + 1 hands out.
         before: (2 P, H) as for ``pack``.
         hops: (2 P,) as for ``pack``.
@@ -87,17 +82,14 @@ def pack_pairs(
                     cost,
                     delay,
                     trial,
-                    steep,
-                    aim,
-                    deep,
-                    alike,
+                    meant,
                     arcs,
                     before,
                     hops,
                 )
                 if said < 0:
                     return said
-            price = _price(arcs, hops, one, into[3], out[3], cost, load, steep, aim)
+            price = _price(arcs, hops, one, into[3], out[3], cost, load, meant[0], meant[1])
             if price < least:
                 best, least = root, price
         roots[one], load[:] = best, trial
@@ -106,7 +98,7 @@ def pack_pairs(
 
 @njit(cache=True, nogil=True)
 def _take_off(
-    arcs: Ints, hops: Ints, one: int, into: Ints, out: Ints, cost: Floats, load: Floats
+    arcs: Shorts, hops: Ints, one: int, into: Ints, out: Ints, cost: Floats, load: Floats
 ) -> None:
     """Take the load of a pair off."""
     shift_load(arcs[2 * one], hops[2 * one], into, cost, load, -1)
@@ -115,7 +107,7 @@ def _take_off(
 
 @njit(cache=True, nogil=True)
 def _price(
-    arcs: Ints,
+    arcs: Shorts,
     hops: Ints,
     one: int,
     into: Ints,

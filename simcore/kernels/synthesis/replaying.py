@@ -87,8 +87,11 @@ def replay_chunk(
                 some |= held[node, word]
                 carried[send, word] = held[node, word]
                 held[node, word] = 0
-            if complete[node] or not some:
+            whole = parts(carried[send], words) == npus
+            if not some or (complete[node] and not whole):
                 return EMPTY
+            if whole:  # the sum itself moves on
+                complete[node] = False
         elif not complete[node]:
             return EMPTY
     return land_until(landed, np.inf, npus, words, copies, reduces, what, state)[1]
@@ -143,6 +146,18 @@ def begin_chunk(npus: int, holder: int, held: Words, complete: Bools) -> None:
 
 
 @njit(cache=True, nogil=True)
+def parts(held: Words, words: int) -> int:
+    """Contributions that a set of bits holds."""
+    count = 0
+    for word in range(words):
+        bits = held[word]
+        while bits:
+            bits &= bits - np.uint64(1)
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
 def land(
     send: int,
     node: int,
@@ -170,13 +185,7 @@ def land(
         if held[node, word] & carried[send, word]:
             return TWICE
         held[node, word] |= carried[send, word]
-    count = 0
-    for word in range(words):
-        bits = held[node, word]
-        while bits:
-            bits &= bits - np.uint64(1)
-            count += 1
-    complete[node] = count == npus
+    complete[node] = parts(held[node], words) == npus
     return FINE
 
 
