@@ -7,7 +7,7 @@ on top while it runs is in ``simcore.memory.runtime``.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import ceil
 from typing import NamedTuple, TypeVar
 
@@ -83,7 +83,7 @@ class StageFootprint:
         return model_bytes + self.activations_bytes + self.logits_bytes + self.cache_bytes
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Footprint:
     """Footprints of all stages.
 
@@ -118,7 +118,7 @@ class Footprint:
             found[f"{name}_held"] = self.tier_bytes(name, sharers, npus)
         return found
 
-    @cached_property
+    @property
     def fullest(self) -> StageFootprint:
         return max(self.stages, key=lambda stage: stage.total_bytes)
 

@@ -50,7 +50,7 @@ class StagePieces:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StageShape:
-    """What stages with the same layers and ends have in common.
+    """Common part of stages with the same layers and ends.
 
     Attributes:
         pieces: What they are made of.

@@ -33,7 +33,7 @@ Item = Operator | CollectiveOp | TransferOp
 
 _Lazy = WeightGathering | BucketTransfer
 Entry = Item | _Lazy
-"""The same, or what that is under each plan."""
+"""Work of a node, or something that tells it for each plan."""
 
 
 class Catalog:

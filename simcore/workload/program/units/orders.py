@@ -34,7 +34,7 @@ class UnitOrder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrderEnds:
-    """What the end of each stage's order asks of its pieces."""
+    """Demands of the end of each stage's order on its pieces."""
 
     stages: tuple[Hashable, ...]
 
