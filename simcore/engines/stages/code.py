@@ -151,8 +151,10 @@ class PipelineCode:
     Attributes:
         fixed: From the nodes to the programs, see ``stage_layout``.
         stages, operators, ports: How many there are; ports of outer memory.
-        time_of: (R,) int64, where each node finds its time: operators, collectives, transfers,
-            then 0.
+        rows: R.
+        items: Operators, collectives, transfers and messages, in the order in which nodes find
+            their times.
+        section, sections: Address of the sections that repeat, and how many.
         pieces: (P, PIECE_FIELDS) int64 without the times of messages.
         piece: Address of the pieces; there is room for them once per stage, as each may have other
             times of messages.
@@ -171,7 +173,10 @@ class PipelineCode:
     stages: int
     operators: int
     ports: int
-    time_of: Ints
+    rows: int
+    items: int
+    section: int
+    sections: int
     pieces: Ints
     piece: int
     program: int
@@ -194,7 +199,7 @@ class PipelineCode:
     @property
     def size_bytes(self) -> int:
         """Memory taken by the arrays."""
-        return self.fixed.nbytes + self.time_of.nbytes + self.pieces.nbytes
+        return self.fixed.nbytes + self.pieces.nbytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -245,14 +250,16 @@ def _code(program: TrainingProgram, memo: Memo) -> PipelineCode | None:
     shared = _shared_collectives(program)
     categories, items = _items(program, shared)
     interner = PieceInterner(program)
-    head, time_of, pieces = interner.rows(items, len(program.operators))
+    head, pieces, sections = interner.rows(items, len(program.operators))
     if not interner.may_be_remembered(head, pieces):
         return None
     stages, members = len(program.stages), [len(collective.stages) for collective in shared]
-    sizes = [head.size, table.units.size, table.messages.size, len(members), stages * pieces.size]
-    unit_at, message_at, members_at, piece_at, stages_at = np.cumsum(sizes).tolist()
+    sizes = [head.size, sections.size, table.units.size, table.messages.size, len(members)]
+    *starts, stages_at = np.cumsum([*sizes, stages * pieces.size]).tolist()
+    section_at, unit_at, message_at, members_at, piece_at = starts
     fixed = np.zeros(stages_at + stages * f.PROGRAM_FIELDS, np.int64)
-    fixed[:unit_at] = head
+    fixed[:section_at] = head
+    fixed[section_at:unit_at] = sections
     if not interner.write_units(table, fixed[unit_at:message_at].reshape(table.units.shape)):
         return None
     fixed[message_at:members_at] = table.messages.ravel()
@@ -264,7 +271,10 @@ def _code(program: TrainingProgram, memo: Memo) -> PipelineCode | None:
         stages=stages,
         operators=len(program.operators),
         ports=len(ports_of(program.transfers)),
-        time_of=time_of,
+        rows=int(pieces[:, f.NODES].sum()) + 2 * len(pieces) + 1,
+        items=items.shape[1],
+        section=section_at,
+        sections=sections.size,
         pieces=pieces,
         piece=piece_at,
         program=stages_at,
@@ -361,7 +371,7 @@ class PieceInterner:
         return True
 
     def rows(self, items: Ints, operators: int) -> tuple[Ints, Ints, Ints]:
-        """Nodes, children and receives of all pieces; see ``write_rows``."""
+        """Nodes, what belongs to them, and sections of all pieces; see ``write_rows``."""
         table = self._table
         node = table.node.copy()
         node[0] = _KERNEL_KIND.take(node[0])

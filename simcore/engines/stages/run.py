@@ -109,9 +109,9 @@ def run_pipeline(
     """Run *code* on a machine, or None where a node takes no time, which is not foreseen here."""
     if not _takes_time(code, times):
         return None
-    fixed = _write_times(code, times)
     layout, at = _layouts(code, times, profile)
-    live = workspace.words(layout.pool_end)
+    fixed, live = code.fixed, workspace.words(layout.pool_end)
+    _write_times(code, times, layout, live)
     pipeline_calls.start(fixed, live, at)
     while (number := pipeline_calls.run(fixed, live, at)) >= 0:
         collective = code.shared[number]
@@ -129,13 +129,12 @@ def _takes_time(code: PipelineCode, times: Times) -> bool:
     return bool((times.item_ns[: code.operators] > 0).all())
 
 
-def _write_times(code: PipelineCode, times: Times) -> Ints:
+def _write_times(code: PipelineCode, times: Times, layout: f.Layout, live: Ints) -> None:
     """Put the times of a machine in the place of those of the last one; a copy would take long."""
-    fixed = code.fixed
-    rows = fixed[: code.time_of.size * f.NODE_FIELDS].reshape(-1, f.NODE_FIELDS)
-    rows[:, n.DURATION] = times.item_ns.take(code.time_of)
-    rows[:, n.LAST_STEP] = times.lead_ns.take(code.time_of)
-    size = code.pieces.size
+    first = layout.times + n.DURATION
+    of_items = live[first : first + code.items * f.TIMES_FIELDS].reshape(-1, f.TIMES_FIELDS)
+    of_items[:, 0], of_items[:, 1] = times.item_ns, times.lead_ns
+    fixed, size = code.fixed, code.pieces.size
     programs = fixed[code.program :].reshape(-1, f.PROGRAM_FIELDS)
     known: dict[tuple[int, int], int] = {}
     keys = zip(times.next_ns.tolist(), times.previous_ns.tolist(), strict=True)
@@ -147,7 +146,6 @@ def _write_times(code: PipelineCode, times: Times) -> Ints:
             pieces[:] = code.pieces
             pieces[:, f.NEXT_NS :] = key
         programs[stage, f.PIECES] = at
-    return fixed
 
 
 def _layouts(
@@ -193,8 +191,11 @@ def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> 
         program=code.program,
         message=code.message,
         members=code.members,
+        section=code.section,
+        sections=code.sections,
         period=code.period,
         scratch=address["npu"] + code.stages * npu["npu_size"],
+        times=address.pop("times") - n.DURATION,
         messages=code.messages,
         table_size=_TABLE,
         states=_STATES,
@@ -212,6 +213,8 @@ def _sizes(code: PipelineCode, npu_size: int) -> dict[str, int]:
     stages, accounts = code.stages, code.stages * (len(code.categories) + 1)
     return {
         "npu": (stages + 3) * npu_size,
+        "times": code.items * f.TIMES_FIELDS,
+        "course": code.sections * (f.COURSE_FIELDS + len(code.categories)),
         "due": stages,
         "stage": stages * f.STAGE_FIELDS,
         "account": accounts,

@@ -45,6 +45,7 @@ def start(fixed: Ints, live: Ints, at: Layout) -> None:
     live[f.POOL_END] = at.pool
     _fill(live, at.arrival, at.messages * f.ARRIVAL_FIELDS, n.ZERO - 1)
     _fill(live, at.started, at.collectives * (at.stages + 1), n.ZERO - 1)
+    _fill(live, at.course, at.sections * (f.COURSE_FIELDS + at.categories), n.ZERO)
     _fill(live, at.account, at.stages * (at.categories + 1), n.ZERO)
     for collective in range(at.collectives):
         live[at.started + collective * (at.stages + 1)] = 0
