@@ -104,6 +104,8 @@ def _messages(units: Ints, count: int) -> Ints:
     message = units[stage, unit, f.RECEIVED]
     messages[message, f.TO_STAGE] = stage
     messages[message, f.TO_UNIT] = unit
+    stage, unit = np.nonzero(units[:, :, f.SENDS] >= 0)
+    messages[units[stage, unit, f.SENDS], f.FROM_STAGE] = stage
     return messages
 
 

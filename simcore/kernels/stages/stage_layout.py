@@ -45,9 +45,9 @@ UNIT_FIELDS = 4
 UNITS, PIECES, FINALE_UNIT, REPEATS_FROM, REPEATS_TO = range(5)
 PROGRAM_FIELDS = 5
 
-# A message: the stage and the unit that receive it.
-TO_STAGE, TO_UNIT = range(2)
-MESSAGE_FIELDS = 2
+# A message: the stage and the unit that receive it, and the stage that sends it.
+TO_STAGE, TO_UNIT, FROM_STAGE = range(3)
+MESSAGE_FIELDS = 3
 
 # A stage's NPU while it is followed node by node: what the feeder knows, then numbers given to
 # events, its unit, its blocks of nodes (one per unit under way), last compute node of the current
