@@ -12,9 +12,10 @@ from simcore.kernels.npu import layout as n
 from simcore.kernels.npu.layout import as_record
 from simcore.kernels.stages import pipeline_calls
 from simcore.kernels.stages import stage_layout as f
-from simcore.kernels.stages.pipeline_period import KEPT
+from simcore.kernels.stages.pipeline_period import SNAPSHOTS
 from simcore.kernels.stages.pipeline_run import FINISHED
 from simcore.machine.system import ExecutionProfile
+from simcore.workload.graph import PassPhase
 
 _USUAL_WORDS, _PAGE_WORDS = 3 * 2**20, 512
 """Room for the runs of most programs: 24 MB."""
@@ -48,6 +49,7 @@ def _fresh(count: int) -> Ints:
     return np.frombuffer(mmap(-1, 8 * count), np.int64)
 
 
+_PHASES = frozenset(map(str, PassPhase))
 _BLOCKS = 16
 _ENTRIES = 2048
 _STATES, _POOL = 2**13, 2**20
@@ -184,6 +186,7 @@ def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> 
     return f.Layout(
         stages=code.stages,
         categories=len(code.categories),
+        phases=sum([name in _PHASES for name in code.categories]),
         collectives=len(code.shared),
         instant=int(instant),
         shift=code.shift,
@@ -201,7 +204,7 @@ def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> 
         states=_STATES,
         edges=_STATES,
         buffer_size=_BUFFER,
-        snapshot_size=sizes["snapshot"] // (KEPT + 1),
+        snapshot_size=sizes["snapshot"] // (SNAPSHOTS + 1),
         pool_end=end,
         **npu,
         **address,
@@ -226,7 +229,7 @@ def _sizes(code: PipelineCode, npu_size: int) -> dict[str, int]:
         "edge": _STATES * f.EDGE_FIELDS,
         "edge_table": _TABLE,
         "buffer": _BUFFER,
-        "snapshot": (KEPT + 1) * (2 + accounts + 80 * stages),
+        "snapshot": (SNAPSHOTS + 1) * (2 + accounts + 80 * stages),
         "pool": _POOL,
     }
 

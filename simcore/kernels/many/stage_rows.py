@@ -17,7 +17,8 @@ from simcore.kernels.stages.stage_layout import Layout
 
 ENDED, NO_TIME, NO_PERIOD, UNDECIDED, BELOW_ZERO = range(5)
 """Outcomes of a design: its iteration is known; a node takes no time; the run shows no steady
-state, so a longer one is asked for; the order of two events is not known here; a time is negative.
+state that fills the iteration, so a longer one is asked for; the order of two events is not known
+here; a time is negative.
 """
 
 SHARED = record_of(np.int64, "phase", "chunk_bytes", "rounds", "delay_ns")
@@ -122,11 +123,11 @@ def run_designs(
         if out.state[number] == UNDECIDED:
             continue
         left = designs.left[designs.plan[number]]
-        if live[f.PERIODS] == 0 and left > 0:
+        period = live[f.PERIODS] * code.period_batches
+        if left > 0 and (period == 0 or left % period != 0):
             out.state[number] = NO_PERIOD
             continue
-        period = max(live[f.PERIODS] * code.period_batches, 1)
-        _read(live, at, left // period, finish, booked)
+        _read(live, at, left // max(period, 1), finish, booked)
         _account(code, number, finish, booked, out)
 
 

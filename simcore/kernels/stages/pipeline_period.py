@@ -19,7 +19,11 @@ from simcore.kernels.stages.stage_layout import Layout
 from simcore.kernels.stages.stage_states import later, same
 
 KEPT = 4
-"""Snapshots that each is compared with: a steady state has at most so many schedule periods."""
+"""Periods of the schedule that most steady states have at most."""
+
+SNAPSHOTS = 48
+"""Snapshots that each is compared with: a wave of delays that runs up and down many stages may take
+so many periods of the schedule until it is back."""
 
 _LENGTH, _TIME, _ACCOUNT = 0, 1, 2
 
@@ -31,14 +35,14 @@ def look_for_period(fixed: Ints, live: Ints, at: Layout) -> bool:
     """Take a snapshot, compare it with those of the last periods; True if more are to be taken."""
     begun = live[at.stage + f.AT_UNIT] - fixed[at.program + f.REPEATS_FROM]
     taken = live[f.SNAPSHOTS]
-    snapshot = at.snapshot + taken % (KEPT + 1) * at.snapshot_size
+    snapshot = at.snapshot + taken % (SNAPSHOTS + 1) * at.snapshot_size
     if not _take(fixed, live, at, snapshot, begun):
         return False
     live[f.SNAPSHOTS] += 1
     accounts = at.stages * (at.categories + 1)
     length = live[snapshot]
-    for back in range(1, min(KEPT, taken) + 1):
-        earlier = at.snapshot + (taken - back) % (KEPT + 1) * at.snapshot_size
+    for back in range(1, min(SNAPSHOTS, taken) + 1):
+        earlier = at.snapshot + (taken - back) % (SNAPSHOTS + 1) * at.snapshot_size
         content = _ACCOUNT + accounts
         if live[earlier] != length or not same(live, earlier + content, snapshot + content, length):
             continue

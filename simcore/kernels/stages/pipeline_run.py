@@ -160,15 +160,16 @@ def _awaited(fixed: Ints, live: Ints, at: Layout, number: int) -> int:
 def _comes_later(fixed: Ints, live: Ints, at: Layout, number: int, message: int) -> bool:
     """True if a message that is not on its way can only come after a stage's next event.
 
-    Its sender does nothing before that event, or not before the stage has sent it something.
+    Its sender does nothing before that event: it is about to end a unit, or it waits for a message
+    from this stage that is not on its way either, and nothing of its own ends before.
     """
     sender = fixed[at.message + message * f.MESSAGE_FIELDS + f.FROM_STAGE]
-    due, next_due = live[at.due + number], live[at.due + sender]
-    if due == n.NEVER or next_due != n.NEVER:
-        return bool(due != n.NEVER and next_due >= due)
-    if live[at.stage + sender * f.STAGE_FIELDS + f.MODE] != f.AWAITS_MESSAGE:
+    due, mode = live[at.due + number], live[at.stage + sender * f.STAGE_FIELDS + f.MODE]
+    if due == n.NEVER or live[at.due + sender] < due or mode == f.FINALE:
         return False
     asked = _awaited(fixed, live, at, sender)
+    if mode == f.CHAIN_ENDS or live[arrival_of(at, asked)] >= 0:
+        return True
     return bool(fixed[at.message + asked * f.MESSAGE_FIELDS + f.FROM_STAGE] == number)
 
 

@@ -83,8 +83,8 @@ def _go_on(fixed: Ints, live: Ints, at: Layout, npu: int) -> bool:
         category = npu + at.booked + fixed[at_work + n.CATEGORY]
         live[category] += now - live[npu + n.BOOKED_UNTIL]
         live[npu + n.BOOKED_UNTIL] = now
-        if fixed[row + f.SECTION] != 0 and not 0 <= beside < lowest:
-            pass_sections(fixed, live, at, npu, slot, lowest, until)
+        if fixed[row + f.SECTION] != 0:
+            pass_sections(fixed, live, at, npu, slot, lowest, beside, until)
             row, now = live[slot + n.ROW], live[slot + n.END]
         live[npu + at.node + live[slot]] = f.DONE
         live[slot] = -1

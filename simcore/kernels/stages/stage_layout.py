@@ -115,7 +115,8 @@ class Layout(NamedTuple):
     """Addresses and sizes.
 
     Attributes:
-        stages, categories, collectives: How many; idle time is one more category.
+        stages, categories, phases, collectives: How many; idle time is one more category, and those
+            of computing are the first.
         instant: Whether some collective takes no time.
         compute_slots, slots, lanes, slot, slot_fields: Of one NPU, see ``NpuLayout``.
         shift: A node's position is ``(block << shift) + place in its piece``.
@@ -143,6 +144,7 @@ class Layout(NamedTuple):
 
     stages: int
     categories: int
+    phases: int
     collectives: int
     instant: int
     compute_slots: int

@@ -27,15 +27,15 @@ def use_streams(live: Ints) -> None:
 
 @njit(cache=True)
 def pass_sections(
-    fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, lowest: int, until: int
+    fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, lowest: int, beside: int, until: int
 ) -> None:
     """Pass over sections of the unit, whose node in *slot* is about to end.
 
     It is put in the place of the one that ends the last of them, all of which end before *until*.
     Where it is not known yet how the section goes, it is timed instead.
 
-    *lowest* is the slot of the next collective, *until* when the first of what runs beside the unit
-    ends, NEVER if nothing does.
+    *lowest* is the slot of the next collective, *beside* the first slot of what runs beside the
+    unit, and *until* when the first of that ends, NEVER if nothing does.
     """
     compute = npu + f.SLOT
     other = lowest if slot == compute else compute
@@ -46,7 +46,11 @@ def pass_sections(
     row, now = live[slot + n.ROW], live[slot + n.END]
     section = fixed[row + f.SECTION]
     course = at.course + section * (f.COURSE_FIELDS + at.categories)
-    if live[course] == 0 and not _timed(fixed, live, at, npu, row, now, until, course):
+    is_hidden = 0 <= beside < lowest  # time in which the unit does not compute is booked for that
+    is_known = live[course] != 0
+    if not is_known and not is_hidden:
+        is_known = _timed(fixed, live, at, npu, row, now, until, course)
+    if not is_known:
         return
     if until != n.NEVER and live[course + f.COURSE_IN_ROW] == 0:
         return
@@ -66,8 +70,10 @@ def pass_sections(
     live[slot + f.NUMBER] = live[npu + f.NUMBERS]
     live[npu + n.BOOKED_UNTIL] += ns
     for category in range(at.categories):
-        time = live[course + f.COURSE_FIELDS + category]
-        live[npu + at.booked + category] += times * time
+        booked = category
+        if is_hidden and category >= at.phases:
+            booked = fixed[live[beside + n.ROW] + n.CATEGORY]
+        live[npu + at.booked + booked] += times * live[course + f.COURSE_FIELDS + category]
 
 
 @njit(cache=True)
