@@ -28,7 +28,8 @@ WORKSPACE = Workspace()
 
 
 def rows_of(code: PipelineCode) -> np.ndarray:
-    rows: np.ndarray = code.fixed[: code.rows * f.NODE_FIELDS].reshape(-1, f.NODE_FIELDS)
+    count = code.pieces[:, f.NODES].sum() + 2 * len(code.pieces) + 1
+    rows: np.ndarray = code.fixed[: count * f.NODE_FIELDS].reshape(-1, f.NODE_FIELDS)
     return rows
 
 

@@ -146,17 +146,15 @@ class SharedCollective:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PipelineCode:
-    """The kernels' ``fixed`` array, with R rows of nodes and P pieces.
+    """The kernels' ``fixed`` array, with P pieces.
 
     Its times are those of the machine that it was run on last: each run writes its own.
 
     Attributes:
         fixed: From the nodes to the programs, see ``stage_layout``.
         stages, operators, ports: How many there are; ports of outer memory.
-        rows: R.
-        items: Operators, collectives, transfers and messages, in the order in which nodes find
-            their times.
-        section, sections: Address of the sections that repeat, and how many.
+        items: Operators, collectives, transfers, and one for messages: what nodes find times by.
+        sections: Places in sections that repeat; their records lie before the units.
         pieces: (P, PIECE_FIELDS) int64 without the times of messages.
         piece: Address of the pieces; there is room for them once per stage, as each may have other
             times of messages.
@@ -175,9 +173,7 @@ class PipelineCode:
     stages: int
     operators: int
     ports: int
-    rows: int
     items: int
-    section: int
     sections: int
     pieces: Ints
     piece: int
@@ -256,27 +252,22 @@ def _code(program: TrainingProgram, memo: Memo) -> PipelineCode | None:
     if not interner.may_be_remembered(head, pieces):
         return None
     stages, members = len(program.stages), [len(collective.stages) for collective in shared]
-    sizes = [head.size, sections.size, table.units.size, table.messages.size, len(members)]
-    *starts, stages_at = np.cumsum([*sizes, stages * pieces.size]).tolist()
-    section_at, unit_at, message_at, members_at, piece_at = starts
+    sizes = [head.size, table.units.size, table.messages.size, len(members), stages * pieces.size]
+    unit_at, message_at, members_at, piece_at, stages_at = np.cumsum(sizes).tolist()
     fixed = np.zeros(stages_at + stages * f.PROGRAM_FIELDS, np.int64)
-    fixed[:section_at] = head
-    fixed[section_at:unit_at] = sections
+    fixed[:unit_at] = head
     if not interner.write_units(table, fixed[unit_at:message_at].reshape(table.units.shape)):
         return None
     fixed[message_at:members_at] = table.messages.ravel()
     fixed[members_at:piece_at] = members
-    programs = fixed[stages_at:].reshape(stages, f.PROGRAM_FIELDS)
-    _write_programs(programs, table, unit_at, interner.finale_unit(table))
+    _write_programs(fixed[stages_at:], table, unit_at, interner.finale_unit(table))
     return PipelineCode(
         fixed=fixed,
         stages=stages,
         operators=len(program.operators),
         ports=len(ports_of(program.transfers)),
-        rows=int(pieces[:, f.NODES].sum()) + 2 * len(pieces) + 1,
         items=items.shape[1],
-        section=section_at,
-        sections=sections.size,
+        sections=sections,
         pieces=pieces,
         piece=piece_at,
         program=stages_at,
@@ -291,8 +282,9 @@ def _code(program: TrainingProgram, memo: Memo) -> PipelineCode | None:
     )
 
 
-def _write_programs(programs: Ints, table: UnitTable, unit_at: int, finale_unit: Ints) -> None:
-    """Fill *programs*, (S, PROGRAM_FIELDS), but for PIECES: these lie where each run puts them."""
+def _write_programs(fixed: Ints, table: UnitTable, unit_at: int, finale_unit: Ints) -> None:
+    """Write the programs but for PIECES: these lie where each run puts them."""
+    programs = fixed.reshape(-1, f.PROGRAM_FIELDS)
     programs[:, f.UNITS] = unit_at + np.arange(len(programs)) * table.units[0].size
     programs[:, f.FINALE_UNIT] = finale_unit
     programs[:, f.REPEATS_FROM :] = table.repeats
@@ -372,8 +364,8 @@ class PieceInterner:
         out[np.arange(finale.size), finale, f.WHICH] = self._numbers[self._shape_of, -1]
         return True
 
-    def rows(self, items: Ints, operators: int) -> tuple[Ints, Ints, Ints]:
-        """Nodes, what belongs to them, and sections of all pieces; see ``write_rows``."""
+    def rows(self, items: Ints, operators: int) -> tuple[Ints, Ints, int]:
+        """Nodes with what belongs to them and sections; the pieces; places in sections."""
         table = self._table
         node = table.node.copy()
         node[0] = _KERNEL_KIND.take(node[0])
@@ -388,7 +380,7 @@ class PieceInterner:
         laid_out = lay_out(
             table.runs, table.section_nodes, table.section_deps, node, table.dep, part
         )
-        return piece_rows.write_rows(
+        fixed, pieces, sections = piece_rows.write_rows(
             *laid_out,
             part,
             np.array([entry for whole in self._whole for entry in whole], np.int64),
@@ -396,6 +388,7 @@ class PieceInterner:
             items,
             operators,
         )
+        return np.concatenate([fixed, sections]), pieces, sections.size
 
     def may_be_remembered(self, head: Ints, pieces: Ints) -> bool:
         """True if the units can be looked up."""

@@ -194,7 +194,7 @@ def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> 
         program=code.program,
         message=code.message,
         members=code.members,
-        section=code.section,
+        section=int(code.fixed[code.program + f.UNITS]) - code.sections,
         sections=code.sections,
         period=code.period,
         scratch=address["npu"] + code.stages * npu["npu_size"],
