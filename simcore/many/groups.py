@@ -184,7 +184,6 @@ class _Group:
         members = [len(one.stages) for one in code.shared]
         return k.Code(
             fixed=code.fixed,
-            time_of=code.time_of,
             pieces=code.pieces,
             piece=code.piece,
             members=np.cumsum([0, *members], dtype=np.int64),

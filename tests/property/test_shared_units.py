@@ -170,7 +170,6 @@ def test_plans_come_to_the_same_with_what_others_left(job: tuple[Workload, Paral
             assert code.categories == same.categories
             shared = [[(one.item, one.stages) for one in own.shared] for own in (code, same)]
             assert shared[0] == shared[1]
-            assert np.array_equal(code.time_of, same.time_of)
             assert np.array_equal(code.fixed, same.fixed)
 
 

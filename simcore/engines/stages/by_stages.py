@@ -25,11 +25,12 @@ def run_by_stages(known: PlanCode, times: ProgramTimes, machine: MachineTimes) -
         ran = _run(known, code, times, machine) if code else None
         if code is None or ran is None:
             break
-        if ran.periods == 0 and batches < known.batches:
+        left, period = known.batches - batches, ran.periods * code.period_batches
+        if left > 0 and (period == 0 or left % period != 0):
             continue
         if not ran.finished:
             ran = _finished(ran, known.graph(batches), times, machine)
-        repeated = (known.batches - batches) // max(ran.periods * code.period_batches, 1)
+        repeated = left // max(period, 1)
         return Ran(
             categories=code.categories,
             finish_ns=ran.finish_ns + repeated * ran.period_ns,

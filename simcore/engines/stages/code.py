@@ -101,6 +101,8 @@ def _messages(units: Ints, count: int) -> Ints:
     message = units[stage, unit, f.RECEIVED]
     messages[message, f.TO_STAGE] = stage
     messages[message, f.TO_UNIT] = unit
+    stage, unit = np.nonzero(units[:, :, f.SENDS] >= 0)
+    messages[units[stage, unit, f.SENDS], f.FROM_STAGE] = stage
     return messages
 
 
@@ -125,15 +127,15 @@ def _repeats(which: Ints, backward: Bools, late: Ints, period: int) -> Ints | No
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PipelineCode:
-    """The kernels' ``fixed`` array, with R rows of nodes and P pieces.
+    """The kernels' ``fixed`` array, with P pieces.
 
     Its times are those of the machine that it was run on last: each run writes its own.
 
     Attributes:
         fixed: From the nodes to the programs, see ``stage_layout``.
         stages, operators, ports: How many there are; ports of outer memory.
-        time_of: (R,) int64, where each node finds its time: operators, collectives, transfers,
-            then 0.
+        items: Operators, collectives, transfers, and one for messages: what nodes find times by.
+        sections: Places in sections that repeat; their records lie before the units.
         pieces: (P, PIECE_FIELDS) int64 without the times of messages.
         piece: Address of the pieces; there is room for them once per stage, as each may have other
             times of messages.
@@ -152,7 +154,8 @@ class PipelineCode:
     stages: int
     operators: int
     ports: int
-    time_of: Ints
+    items: int
+    sections: int
     pieces: Ints
     piece: int
     program: int
@@ -175,7 +178,7 @@ class PipelineCode:
     @property
     def size_bytes(self) -> int:
         """Memory taken by the arrays."""
-        return self.fixed.nbytes + self.time_of.nbytes + self.pieces.nbytes
+        return self.fixed.nbytes + self.pieces.nbytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -233,14 +236,14 @@ def _code(known: KeyedProgram, memo: Memo) -> PipelineCode | None:
         return None
     fixed[message_at:members_at] = table.messages.ravel()
     fixed[members_at:piece_at] = members
-    programs = fixed[stages_at:].reshape(stages, f.PROGRAM_FIELDS)
-    _write_programs(programs, table, unit_at, own.finale_unit(table.units.shape[1]))
+    _write_programs(fixed[stages_at:], table, unit_at, own.finale_unit(table.units.shape[1]))
     return PipelineCode(
         fixed=fixed,
         stages=stages,
         operators=own.operators,
         ports=own.ports,
-        time_of=own.time_of,
+        items=own.items,
+        sections=own.sections,
         pieces=pieces,
         piece=piece_at,
         program=stages_at,

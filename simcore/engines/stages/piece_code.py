@@ -36,11 +36,11 @@ class SharedCollective:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PieceCode:
-    """R rows of nodes and P pieces, and which of these each stage runs.
+    """Nodes and P pieces, and which of these each stage runs.
 
     Attributes:
-        head: Nodes, children and receives.
-        time_of, pieces, categories, shared: As in ``PipelineCode``.
+        head: Nodes with what belongs to them, and the sections that repeat.
+        items, sections, pieces, categories, shared: As in ``PipelineCode``.
         operators, ports: How many there are; ports of outer memory.
         numbers: (H, W) int64, the whole piece of each piece of each shape of stages.
         asks: (H, W - 1) bool, it asks for the end of its forward pass.
@@ -50,7 +50,8 @@ class PieceCode:
     """
 
     head: Ints
-    time_of: Ints
+    items: int
+    sections: int
     pieces: Ints
     categories: tuple[str, ...]
     shared: tuple[SharedCollective, ...]
@@ -68,10 +69,11 @@ class PieceCode:
         shared = _shared_collectives(program)
         categories, items = _items(program, shared)
         interner = _PieceInterner(program)
-        head, time_of, pieces = interner.rows(items, len(program.operators))
+        head, pieces, sections = interner.rows(items, len(program.operators))
         return cls(
             head=head,
-            time_of=time_of,
+            items=items.shape[1],
+            sections=sections,
             pieces=pieces,
             categories=categories,
             shared=shared,
@@ -87,7 +89,7 @@ class PieceCode:
     @property
     def size_bytes(self) -> int:
         """Memory taken by the arrays."""
-        return self.head.nbytes + self.time_of.nbytes + self.pieces.nbytes
+        return self.head.nbytes + self.pieces.nbytes
 
     def finale_unit(self, units: int) -> Ints:
         """(S,) int64: the first of the *units* of each stage that is of its finale."""
@@ -147,8 +149,8 @@ class _PieceInterner:
         wholes.append((*[entries[which] for which in shape.finale], entries[-1]))
         return [self._whole.setdefault(whole, len(self._whole)) for whole in wholes]
 
-    def rows(self, items: Ints, operators: int) -> tuple[Ints, Ints, Ints]:
-        """Nodes, children and receives of all pieces; see ``write_rows``."""
+    def rows(self, items: Ints, operators: int) -> tuple[Ints, Ints, int]:
+        """Nodes with what belongs to them and sections; the pieces; places in sections."""
         table = self._table
         node = table.node.copy()
         node[0] = _KERNEL_KIND.take(node[0])
@@ -163,7 +165,7 @@ class _PieceInterner:
         laid_out = lay_out(
             table.runs, table.section_nodes, table.section_deps, node, table.dep, part
         )
-        return piece_rows.write_rows(
+        fixed, pieces, sections = piece_rows.write_rows(
             *laid_out,
             part,
             np.array([entry for whole in self._whole for entry in whole], np.int64),
@@ -171,6 +173,7 @@ class _PieceInterner:
             items,
             operators,
         )
+        return np.concatenate([fixed, sections]), pieces, sections.size
 
     def may_be_remembered(self, head: Ints, pieces: Ints) -> bool:
         """True if the units can be looked up."""

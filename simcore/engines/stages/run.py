@@ -12,9 +12,10 @@ from simcore.kernels.npu import layout as n
 from simcore.kernels.npu.layout import as_record
 from simcore.kernels.stages import pipeline_calls
 from simcore.kernels.stages import stage_layout as f
-from simcore.kernels.stages.pipeline_period import KEPT
+from simcore.kernels.stages.pipeline_period import SNAPSHOTS
 from simcore.kernels.stages.pipeline_run import FINISHED
 from simcore.machine.system import ExecutionProfile
+from simcore.workload.graph import PassPhase
 
 _USUAL_WORDS, _PAGE_WORDS = 3 * 2**20, 512
 """Room for the runs of most programs: 24 MB."""
@@ -48,6 +49,7 @@ def _fresh(count: int) -> Ints:
     return np.frombuffer(mmap(-1, 8 * count), np.int64)
 
 
+_PHASES = frozenset(map(str, PassPhase))
 _BLOCKS = 16
 _ENTRIES = 2048
 _STATES, _POOL = 2**13, 2**20
@@ -109,9 +111,9 @@ def run_pipeline(
     """Run *code* on a machine, or None where a node takes no time, which is not foreseen here."""
     if not _takes_time(code, times):
         return None
-    fixed = _write_times(code, times)
     layout, at = _layouts(code, times, profile)
-    live = workspace.words(layout.pool_end)
+    fixed, live = code.fixed, workspace.words(layout.pool_end)
+    _write_times(code, times, layout, live)
     pipeline_calls.start(fixed, live, at)
     while (number := pipeline_calls.run(fixed, live, at)) >= 0:
         collective = code.shared[number]
@@ -129,13 +131,12 @@ def _takes_time(code: PipelineCode, times: Times) -> bool:
     return bool((times.item_ns[: code.operators] > 0).all())
 
 
-def _write_times(code: PipelineCode, times: Times) -> Ints:
+def _write_times(code: PipelineCode, times: Times, layout: f.Layout, live: Ints) -> None:
     """Put the times of a machine in the place of those of the last one; a copy would take long."""
-    fixed = code.fixed
-    rows = fixed[: code.time_of.size * f.NODE_FIELDS].reshape(-1, f.NODE_FIELDS)
-    rows[:, n.DURATION] = times.item_ns.take(code.time_of)
-    rows[:, n.LAST_STEP] = times.lead_ns.take(code.time_of)
-    size = code.pieces.size
+    first = layout.times + n.DURATION
+    of_items = live[first : first + code.items * f.TIMES_FIELDS].reshape(-1, f.TIMES_FIELDS)
+    of_items[:, 0], of_items[:, 1] = times.item_ns, times.lead_ns
+    fixed, size = code.fixed, code.pieces.size
     programs = fixed[code.program :].reshape(-1, f.PROGRAM_FIELDS)
     known: dict[tuple[int, int], int] = {}
     keys = zip(times.next_ns.tolist(), times.previous_ns.tolist(), strict=True)
@@ -147,7 +148,6 @@ def _write_times(code: PipelineCode, times: Times) -> Ints:
             pieces[:] = code.pieces
             pieces[:, f.NEXT_NS :] = key
         programs[stage, f.PIECES] = at
-    return fixed
 
 
 def _layouts(
@@ -186,6 +186,7 @@ def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> 
     return f.Layout(
         stages=code.stages,
         categories=len(code.categories),
+        phases=sum([name in _PHASES for name in code.categories]),
         collectives=len(code.shared),
         instant=int(instant),
         shift=code.shift,
@@ -193,14 +194,17 @@ def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> 
         program=code.program,
         message=code.message,
         members=code.members,
+        section=int(code.fixed[code.program + f.UNITS]) - code.sections,
+        sections=code.sections,
         period=code.period,
         scratch=address["npu"] + code.stages * npu["npu_size"],
+        times=address.pop("times") - n.DURATION,
         messages=code.messages,
         table_size=_TABLE,
         states=_STATES,
         edges=_STATES,
         buffer_size=_BUFFER,
-        snapshot_size=sizes["snapshot"] // (KEPT + 1),
+        snapshot_size=sizes["snapshot"] // (SNAPSHOTS + 1),
         pool_end=end,
         **npu,
         **address,
@@ -212,6 +216,8 @@ def _sizes(code: PipelineCode, npu_size: int) -> dict[str, int]:
     stages, accounts = code.stages, code.stages * (len(code.categories) + 1)
     return {
         "npu": (stages + 3) * npu_size,
+        "times": code.items * f.TIMES_FIELDS,
+        "course": code.sections * (f.COURSE_FIELDS + len(code.categories)),
         "due": stages,
         "stage": stages * f.STAGE_FIELDS,
         "account": accounts,
@@ -223,7 +229,7 @@ def _sizes(code: PipelineCode, npu_size: int) -> dict[str, int]:
         "edge": _STATES * f.EDGE_FIELDS,
         "edge_table": _TABLE,
         "buffer": _BUFFER,
-        "snapshot": (KEPT + 1) * (2 + accounts + 80 * stages),
+        "snapshot": (SNAPSHOTS + 1) * (2 + accounts + 80 * stages),
         "pool": _POOL,
     }
 

@@ -17,7 +17,8 @@ from simcore.kernels.stages.stage_layout import Layout
 
 ENDED, NO_TIME, NO_PERIOD, UNDECIDED, BELOW_ZERO = range(5)
 """Outcomes of a design: its iteration is known; a node takes no time; the run shows no steady
-state, so a longer one is asked for; the order of two events is not known here; a time is negative.
+state that fills the iteration, so a longer one is asked for; the order of two events is not known
+here; a time is negative.
 """
 
 SHARED = record_of(np.int64, "phase", "chunk_bytes", "rounds", "delay_ns")
@@ -32,7 +33,6 @@ class Code(NamedTuple):
 
     Attributes:
         fixed: Which the kernels of the pipeline read.
-        time_of: Where each node finds its time: operators, collectives, then 0.
         pieces: (P, PIECE_FIELDS) int64, without the times of messages.
         piece: Their address.
         members: (K + 1,) int64, where the members of each collective between stages begin.
@@ -43,7 +43,6 @@ class Code(NamedTuple):
     """
 
     fixed: Ints
-    time_of: Ints
     pieces: Ints
     piece: int
     members: Ints
@@ -119,16 +118,16 @@ def run_designs(
         if not _takes_time(at.stages, items[:operators], times, designs.row[number]):
             out.state[number] = NO_TIME
             continue
-        _write_times(code, times, designs.row[number], at, items, leads)
+        _write_times(code, times, designs.row[number], live, at, items, leads)
         out.state[number] = _run(code, designs, number, live, at)
         if out.state[number] == UNDECIDED:
             continue
         left = designs.left[designs.plan[number]]
-        if live[f.PERIODS] == 0 and left > 0:
+        period = live[f.PERIODS] * code.period_batches
+        if left > 0 and (period == 0 or left % period != 0):
             out.state[number] = NO_PERIOD
             continue
-        period = max(live[f.PERIODS] * code.period_batches, 1)
-        _read(live, at, left // period, finish, booked)
+        _read(live, at, left // max(period, 1), finish, booked)
         _account(code, number, finish, booked, out)
 
 
@@ -163,14 +162,13 @@ def _takes_time(stages: int, operator_ns: Ints, times: RowTimes, row: int) -> bo
 
 @njit(cache=True)
 def _write_times(
-    code: Code, times: RowTimes, row: int, at: Layout, items: Ints, leads: Ints
+    code: Code, times: RowTimes, row: int, live: Ints, at: Layout, items: Ints, leads: Ints
 ) -> None:
     """Put the times of one design in the place of those of the one before."""
     fixed, first = code.fixed, times.first_message[row]
-    for node in range(code.time_of.size):
-        place = node * f.NODE_FIELDS
-        fixed[place + n.DURATION] = items[code.time_of[node]]
-        fixed[place + n.LAST_STEP] = leads[code.time_of[node]]
+    for item in range(items.size):
+        place = at.times + item * f.TIMES_FIELDS
+        live[place + n.DURATION], live[place + n.LAST_STEP] = items[item], leads[item]
     size, known = code.pieces.size, 0
     for stage in range(at.stages):
         next_ns = previous_ns = 0

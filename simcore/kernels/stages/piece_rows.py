@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
 from simcore.kernels.stages import stage_layout as f
+from simcore.kernels.stages.piece_sections import MOST_PLACES, Sections, mark_sections
 from simcore.kernels.stages.stage_layout import BEFORE
 
 Ints = NDArray[np.int64]
@@ -35,8 +36,8 @@ def write_rows(
         operators: O.
 
     Returns:
-        ``fixed`` from its start (rows, children, receives), (R,) int64 where each row finds its
-        time, and (P, PIECE_FIELDS) int64.
+        ``fixed`` from its start (rows, children, receives, what nodes miss), (P, PIECE_FIELDS)
+        int64, and (Q,) int64, nodes of the sections that repeat, by place in one.
     """
     pieces = piece_start.size - 1
     rows, edges = 1, 0
@@ -47,8 +48,10 @@ def write_rows(
     rows += 2 * pieces
     children = rows * f.NODE_FIELDS
     receives = children + edges
-    fixed = np.zeros(receives + sequence.shape[0] + pieces, np.int64)
-    time_of = np.full(rows, item.shape[1] - 1)
+    misses = receives + sequence.shape[0] + pieces
+    fixed = np.zeros(misses + rows - 2 * pieces - 1, np.int64)
+    sections = Sections(np.empty(MOST_PLACES, np.int64), np.zeros(MOST_PLACES, np.int64))
+    places = 1
     record = np.zeros((pieces, f.PIECE_FIELDS), np.int64)
     row = n.ZERO
     for piece in range(pieces):
@@ -64,7 +67,9 @@ def write_rows(
             what = sequence[entry]
             for place in range(part[what[ENTRY_PART], PART_NODES]):
                 at = part[what[ENTRY_PART], PART_NODE] + place
-                time_of[row] = _write_node(fixed, row, node[:, at], what[1], item, operators)
+                _write_node(fixed, row, node[:, at], what[1], item, operators)
+                fixed[misses] = fixed[row * f.NODE_FIELDS + n.MISSING]
+                misses += 1
                 if node[0, at] == n.SEND:
                     fixed[row * f.NODE_FIELDS + n.MATE] = entry - first
                 elif node[0, at] == n.RECV:
@@ -74,12 +79,14 @@ def write_rows(
         fixed[receives] = n.NEVER
         receives += 1
         record[piece, f.NODES] = row - begin
+        record[piece, f.MISSES] = misses - (row - begin)
         row += 2
         entries = sequence[first:behind]
         children = _write_children(fixed, node, dep, part, entries, begin, children)
         _close_nodes(fixed, record[piece])
+        places = mark_sections(fixed, record[piece], sections, places)
     fixed[row * f.NODE_FIELDS + n.CHILDREN] = children
-    return fixed, time_of, record
+    return fixed, record, sections.nodes[:places]
 
 
 @njit(cache=True)
@@ -90,8 +97,8 @@ def _end_of_deps(part: Ints, dep: Ints, which: int) -> int:
 @njit(cache=True)
 def _write_node(
     fixed: Ints, row: int, node: Ints, backward: int, item: Ints, operators: int
-) -> int:
-    """Write a node's row but for its children; where its time is found."""
+) -> None:
+    """Write a node's row but for its children."""
     at, kind = row * f.NODE_FIELDS, node[0]
     time_of = item.shape[1] - 1
     if kind == n.COMPUTE:
@@ -102,11 +109,11 @@ def _write_node(
             kind = n.SHARED
             fixed[at + n.MATE] = item[1, time_of]
     fixed[at + n.KIND] = kind
-    fixed[at + n.LAST_STEP] = -1
+    fixed[at + f.ITEM] = time_of * f.TIMES_FIELDS
     fixed[at + n.CATEGORY] = item[0, time_of]
     fixed[at + n.MISSING] = 1 if kind == n.RECV else node[3]
-    fixed[at + f.DIRECTION] = -1 if backward != 0 else 1
-    return time_of
+    if kind == n.SEND or kind == n.RECV:
+        fixed[at + f.DIRECTION] = -1 if backward != 0 else 1
 
 
 @njit(cache=True)

@@ -1,8 +1,8 @@
 """Recognises that the stages of a pipeline have come back to where they were a period ago.
 
-A snapshot is taken each time the first stage is about to begin a period of its schedule: time,
-times by category, then per stage where it stands and which messages it knows, with times relative
-to the snapshot's and units relative to the period.
+A snapshot is taken each time all stages are about to end the first unit of a period: time, times by
+category, then per stage its state and which messages it knows, with times relative to those of the
+first stage and units relative to the period.
 
 From an equal snapshot on all goes as it went before, for as long as all stages are in the part of
 their program that repeats: so the run leaps over as many periods as that part has left.
@@ -19,7 +19,11 @@ from simcore.kernels.stages.stage_layout import Layout
 from simcore.kernels.stages.stage_states import later, same
 
 KEPT = 4
-"""Snapshots that each is compared with: a steady state has at most so many schedule periods."""
+"""Periods of the schedule that most steady states have at most."""
+
+SNAPSHOTS = 48
+"""Snapshots that each is compared with: a wave of delays that runs up and down many stages may take
+so many periods of the schedule until it is back."""
 
 _LENGTH, _TIME, _ACCOUNT = 0, 1, 2
 
@@ -27,22 +31,18 @@ Ints = NDArray[np.int64]
 
 
 @njit(cache=True)
-def look_for_period(fixed: Ints, live: Ints, at: Layout) -> None:
-    """Take a snapshot if a period begins, and compare it with those of the last periods."""
-    if at.period == 0 or live[f.PERIODS] > 0:
-        return
+def look_for_period(fixed: Ints, live: Ints, at: Layout) -> bool:
+    """Take a snapshot, compare it with those of the last periods; True if more are to be taken."""
     begun = live[at.stage + f.AT_UNIT] - fixed[at.program + f.REPEATS_FROM]
-    if begun < 0 or begun % at.period != 0:
-        return
     taken = live[f.SNAPSHOTS]
-    snapshot = at.snapshot + taken % (KEPT + 1) * at.snapshot_size
+    snapshot = at.snapshot + taken % (SNAPSHOTS + 1) * at.snapshot_size
     if not _take(fixed, live, at, snapshot, begun):
-        return
+        return False
     live[f.SNAPSHOTS] += 1
     accounts = at.stages * (at.categories + 1)
     length = live[snapshot]
-    for back in range(1, min(KEPT, taken) + 1):
-        earlier = at.snapshot + (taken - back) % (KEPT + 1) * at.snapshot_size
+    for back in range(1, min(SNAPSHOTS, taken) + 1):
+        earlier = at.snapshot + (taken - back) % (SNAPSHOTS + 1) * at.snapshot_size
         content = _ACCOUNT + accounts
         if live[earlier] != length or not same(live, earlier + content, snapshot + content, length):
             continue
@@ -52,7 +52,8 @@ def look_for_period(fixed: Ints, live: Ints, at: Layout) -> None:
             now, before = live[snapshot + _ACCOUNT + place], live[earlier + _ACCOUNT + place]
             live[at.steady + place] = now - before
         _leap(fixed, live, at, back * at.period)
-        return
+        return False
+    return True
 
 
 @njit(cache=True)

@@ -1,13 +1,14 @@
 """Runs the stages of a pipeline against each other, unit by unit.
 
 Stages meet in messages, whose time does not depend on the receiver, and in the collectives at the
-end of the iteration. So each stage goes its own way from one unit to the next (``stage_memo``), the
-stage whose next event comes first always first; the end of the iteration, from the last backward
-unit on, is followed node by node.
+end of the iteration. So each stage goes its own way from one unit to the next (``stage_memo``), in
+whatever order, as long as it is known when the message comes that it waits for. The end of the
+iteration, from the last backward unit on, is followed node by node, the stage whose next event
+comes first always first.
 
-Where the schedule repeats, the state of all stages is kept each time the first stage begins a
-period. Once it is that of an earlier period, all that happens from there on is the same, period
-after period: the run tells what one of them adds, and is as if it had had fewer of them.
+Where the schedule repeats, the state of all stages is kept each time each of them is about to end
+the first unit of a period. Once it is that of an earlier period, all that happens from there on is
+the same, period after period: the run tells what one of them adds, and is as if it had had fewer.
 """
 
 import numpy as np
@@ -17,7 +18,13 @@ from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
 from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.pipeline_finale import all_done, begin_finale, go_on_in_finale
-from simcore.kernels.stages.pipeline_messages import arrival_of, send, sent_after, unit_address
+from simcore.kernels.stages.pipeline_messages import (
+    arrival_of,
+    message_to,
+    send,
+    sent_after,
+    unit_address,
+)
 from simcore.kernels.stages.pipeline_period import look_for_period
 from simcore.kernels.stages.stage_layout import Layout
 from simcore.kernels.stages.stage_memo import (
@@ -38,13 +45,14 @@ Ints = NDArray[np.int64]
 
 @njit(cache=True)
 def start(fixed: Ints, live: Ints, at: Layout) -> None:
-    """Nothing is known, nothing has happened; then every stage begins its first unit."""
+    """Every stage begins its first unit, and goes on up to the end of the iteration."""
     for counter in range(f.COUNTERS):
         live[counter] = 0
     live[f.RESOLVABLE] = -1
     live[f.POOL_END] = at.pool
     _fill(live, at.arrival, at.messages * f.ARRIVAL_FIELDS, n.ZERO - 1)
     _fill(live, at.started, at.collectives * (at.stages + 1), n.ZERO - 1)
+    _fill(live, at.course, at.sections * (f.COURSE_FIELDS + at.categories), n.ZERO)
     _fill(live, at.account, at.stages * (at.categories + 1), n.ZERO)
     for collective in range(at.collectives):
         live[at.started + collective * (at.stages + 1)] = 0
@@ -58,6 +66,7 @@ def start(fixed: Ints, live: Ints, at: Layout) -> None:
         _begin_unit(fixed, live, at, number, START, np.bool_(False))
         if live[f.FAILURE] != 0:
             return
+    _go_ahead(fixed, live, at)
 
 
 @njit(cache=True)
@@ -84,14 +93,84 @@ def run(fixed: Ints, live: Ints, at: Layout) -> int:
         if live[at.due + first] == n.NEVER:
             return FINISHED if all_done(fixed, live, at) else FAILED
         if live[stage + f.MODE] == f.CHAIN_ENDS:
-            if first == 0:
-                look_for_period(fixed, live, at)
             _end_unit(fixed, live, at, first)
+            _go_on(fixed, live, at, first, n.NEVER)
         elif live[stage + f.MODE] == f.AWAITS_MESSAGE:
             _wait(fixed, live, at, first)
+            _go_on(fixed, live, at, first, n.NEVER)
         else:
             go_on_in_finale(fixed, live, at, first)
     return FAILED
+
+
+@njit(cache=True)
+def _go_ahead(fixed: Ints, live: Ints, at: Layout) -> None:
+    """Take all stages as far as known messages allow, one period of the schedule at a time."""
+    periods = n.ZERO if at.period > 0 else n.NEVER
+    moved = True
+    while moved and live[f.FAILURE] == 0:
+        moved, waiting = False, 0
+        for turn in range(2 * at.stages):  # forward passes go up the stages, backward passes down
+            number = min(turn, 2 * at.stages - 1 - turn)
+            last = n.NEVER
+            if periods != n.NEVER:
+                first = fixed[at.program + number * f.PROGRAM_FIELDS + f.REPEATS_FROM]
+                last = first + periods * at.period
+            moved = _go_on(fixed, live, at, number, last) or moved
+            if turn >= at.stages and live[at.stage + number * f.STAGE_FIELDS + f.AT_UNIT] != last:
+                waiting += 1
+        if periods != n.NEVER:
+            if waiting == 0:
+                moved = True
+                periods = periods + 1 if look_for_period(fixed, live, at) else n.NEVER
+            elif not moved:  # a stage waits for what another one does in the next period
+                moved = True
+                periods = n.NEVER
+
+
+@njit(cache=True)
+def _go_on(fixed: Ints, live: Ints, at: Layout, number: int, last: int) -> bool:
+    """Take a stage up to the end of the unit *last*, or as far as can be; True if it went on."""
+    stage, moved = at.stage + number * f.STAGE_FIELDS, False
+    while live[f.FAILURE] == 0 and live[stage + f.MODE] != f.FINALE:
+        ends = live[stage + f.MODE] == f.CHAIN_ENDS
+        if ends and live[stage + f.AT_UNIT] == last:
+            break
+        message = _awaited(fixed, live, at, number)
+        is_open = message < 0 or live[arrival_of(at, message)] >= 0
+        if not (is_open or _comes_later(fixed, live, at, number, message)):
+            break
+        moved = True
+        if ends:
+            _end_unit(fixed, live, at, number)
+        else:
+            _wait(fixed, live, at, number)
+    return moved
+
+
+@njit(cache=True)
+def _awaited(fixed: Ints, live: Ints, at: Layout, number: int) -> int:
+    """The message of the unit that a stage waits for or is about to begin, -1: none."""
+    stage = at.stage + number * f.STAGE_FIELDS
+    ends = live[stage + f.MODE] == f.CHAIN_ENDS
+    return message_to(fixed, at, number, live[stage + f.AT_UNIT] + (1 if ends else 0))
+
+
+@njit(cache=True)
+def _comes_later(fixed: Ints, live: Ints, at: Layout, number: int, message: int) -> bool:
+    """True if a message that is not on its way can only come after a stage's next event.
+
+    Its sender does nothing before that event: it is about to end a unit, or it waits for a message
+    from this stage that is not on its way either, and nothing of its own ends before.
+    """
+    sender = fixed[at.message + message * f.MESSAGE_FIELDS + f.FROM_STAGE]
+    due, mode = live[at.due + number], live[at.stage + sender * f.STAGE_FIELDS + f.MODE]
+    if due == n.NEVER or live[at.due + sender] < due or mode == f.FINALE:
+        return False
+    asked = _awaited(fixed, live, at, sender)
+    if mode == f.CHAIN_ENDS or live[arrival_of(at, asked)] >= 0:
+        return True
+    return bool(fixed[at.message + asked * f.MESSAGE_FIELDS + f.FROM_STAGE] == number)
 
 
 @njit(cache=True)

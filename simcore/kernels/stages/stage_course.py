@@ -5,6 +5,10 @@ other stage disturbs. ``go_ahead`` follows these in a short loop, by the rules o
 whatever else may come next is left to ``stage_npu``: the end of a message, two ends at one time,
 nodes of other units, and what follows nodes that are CLOSED. A message that comes meanwhile makes
 no difference, since all that waits for it waits for a node that is CLOSED too.
+
+Layers that are alike follow each other in a unit. A section, from a node that all of it waits for
+up to the next one like it, goes as every section of its kind does if nothing else runs or is ready
+when that node ends: the first one is followed, and of those after it the times are added.
 """
 
 import numpy as np
@@ -17,6 +21,7 @@ from simcore.kernels.npu.feeder import book, make_ready, scheduled_at
 from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.stage_layout import Layout
 from simcore.kernels.stages.stage_npu import next_slot, step, walk
+from simcore.kernels.stages.stage_sections import pass_sections, use_streams
 
 Ints = NDArray[np.int64]
 
@@ -42,8 +47,10 @@ def run_to_chain_end(fixed: Ints, live: Ints, at: Layout, npu: int) -> None:
 @njit(cache=True)
 def go_ahead(fixed: Ints, live: Ints, at: Layout, npu: int) -> None:
     """End nodes of the current unit, and start others, for as long as nothing else happens."""
+    live[f.TIMED_NODE] = -1
     while _go_on(fixed, live, at, npu):
-        pass
+        if live[f.TIMED_BESIDE] != 0:
+            live[f.TIMED_NODE] = -1
 
 
 @njit(cache=True)
@@ -76,6 +83,9 @@ def _go_on(fixed: Ints, live: Ints, at: Layout, npu: int) -> bool:
         category = npu + at.booked + fixed[at_work + n.CATEGORY]
         live[category] += now - live[npu + n.BOOKED_UNTIL]
         live[npu + n.BOOKED_UNTIL] = now
+        if fixed[row + f.SECTION] != 0:
+            pass_sections(fixed, live, at, npu, slot, lowest, beside, until)
+            row, now = live[slot + n.ROW], live[slot + n.END]
         live[npu + at.node + live[slot]] = f.DONE
         live[slot] = -1
         for edge in range(fixed[row + n.CHILDREN], fixed[row + f.NODE_FIELDS + n.CHILDREN]):
@@ -87,9 +97,11 @@ def _go_on(fixed: Ints, live: Ints, at: Layout, npu: int) -> bool:
         if lane == 1:
             joint = lowest
         ready = live[npu + n.READY + 1] + (1 if joint >= 0 and live[joint] >= 0 else 0)
-        if ready > 1 and free > 1:
-            walk(fixed, live, at, npu, now)  # it uses a further stream
-            return True
+        if ready > 1:
+            use_streams(live)
+            if free > 1:
+                walk(fixed, live, at, npu, now)  # it uses a further stream
+                return True
         _begin(fixed, live, at, npu, joint, now, rows - base * f.NODE_FIELDS)
 
 
@@ -186,13 +198,14 @@ def _begin(fixed: Ints, live: Ints, at: Layout, npu: int, joint: int, now: int, 
         live[npu + n.READY + lane] -= 1
         drop_lowest(live, heap, live[npu + n.READY + lane])
         row = rows + position * f.NODE_FIELDS
-        end = now + fixed[row + n.DURATION]
+        times = at.times + fixed[row + f.ITEM]
+        end = now + live[times + n.DURATION]
         live[npu + at.node + position] = f.RUNS
         live[npu + f.NUMBERS] += 1
         live[slot] = position
         live[slot + n.END] = end
         live[slot + n.ROW] = row
-        live[slot + f.SCHEDULED] = scheduled_at(fixed, row, now, end)
+        live[slot + f.SCHEDULED] = scheduled_at(live, times, now, end)
         live[slot + f.NUMBER] = live[npu + f.NUMBERS]
         live[slot + f.CAUSE] = live[slot + f.CAUSE_DECIDED] = n.NEVER
         if position == live[npu + f.LAST_NODE]:

@@ -15,17 +15,25 @@ BEFORE, FORWARD = -(2**30), -(2**30) - 1
 # A node of a piece: the fields that the feeder knows (``npu.layout``; a receive waits for its
 # message, the MATE of a message is the unit of its piece that it belongs to, that of a compute or
 # of a collective of one stage is CLOSED where its end may concern more than the NPU's own computes
-# and collectives, else 0), and the direction of a message (1: to the next stage).
-DIRECTION, NODE_FIELDS = 7, 8
+# and collectives, else 0), and the direction of a message (1: to the next stage). In place of
+# times, which are those of a machine, stand where they are found and its place in a section that
+# repeats (0: none); how often the section does from there on, in place of the direction.
+ITEM, SECTION = 1, 2
+DIRECTION, REPEATS, NODE_FIELDS = 7, 7, 8
 CLOSED = 1
+
+# The times of an item, DURATION and LAST_STEP as in a node of the feeder, side by side; addresses
+# are those of the node that they would be in.
+TIMES_FIELDS = 2
 
 # A piece as the stages of one class run it: address of its first node, their number, positions of
 # the last compute node (-1: the piece ends the iteration) and of the last exit, address of the
-# positions of its receives by unit (-1: none), and the time of a message to the next and to the
-# previous stage. Two rows follow the nodes of a piece: their children wait for the last compute
-# node of the unit before, and for the end of their micro-batch's forward pass.
-ROWS, NODES, LAST, EXIT, RECEIVES, NEXT_NS, PREVIOUS_NS = range(7)
-PIECE_FIELDS = 7
+# positions of its receives by unit (-1: none), address of how many others each node waits for, and
+# the time of a message to the next and to the previous stage. Two rows follow the nodes of a piece:
+# their children wait for the last compute node of the unit before, and for the end of their
+# micro-batch's forward pass.
+ROWS, NODES, LAST, EXIT, RECEIVES, MISSES, NEXT_NS, PREVIOUS_NS = range(8)
+PIECE_FIELDS = 8
 
 # A unit of a stage: number of its piece, how many units ago its forward pass was (0: it does not
 # ask), the messages that it sends and receives (-1: none).
@@ -37,9 +45,9 @@ UNIT_FIELDS = 4
 UNITS, PIECES, FINALE_UNIT, REPEATS_FROM, REPEATS_TO = range(5)
 PROGRAM_FIELDS = 5
 
-# A message: the stage and the unit that receive it.
-TO_STAGE, TO_UNIT = range(2)
-MESSAGE_FIELDS = 2
+# A message: the stage and the unit that receive it, and the stage that sends it.
+TO_STAGE, TO_UNIT, FROM_STAGE = range(3)
+MESSAGE_FIELDS = 3
 
 # A stage's NPU while it is followed node by node: what the feeder knows, then numbers given to
 # events, its unit, its blocks of nodes (one per unit under way), last compute node of the current
@@ -89,9 +97,15 @@ STAGE_FIELDS = 9
 
 # Counters of the run, at the start of ``live``: states, transitions, end of the pool, collective
 # that can be resolved (-1: none), why the run failed, transitions followed, snapshots taken, and
-# of the steady state: nanoseconds and periods of the schedule (0: none found).
+# of the steady state: nanoseconds and periods of the schedule (0: none found); then the node from
+# which on a section is timed (-1: none is), since when, whether something else runs beside it, and
+# whether it has one collective at a time.
 STATES, EDGES, POOL_END, RESOLVABLE, FAILURE, FOLLOWED, SNAPSHOTS, PERIOD_NS, PERIODS = range(9)
-COUNTERS = 9
+TIMED_NODE, TIMED_SINCE, TIMED_BESIDE, TIMED_IN_ROW, COUNTERS = range(9, 14)
+
+# How a section goes: its time (0: not known), and whether it has one collective at a time; then its
+# times by category.
+COURSE_NS, COURSE_IN_ROW, COURSE_FIELDS = range(3)
 
 # Why a run failed: order of two events that nothing here decides; too little room.
 TIE, FULL = 1, 2
@@ -101,16 +115,21 @@ class Layout(NamedTuple):
     """Addresses and sizes.
 
     Attributes:
-        stages, categories, collectives: How many; idle time is one more category.
+        stages, categories, phases, collectives: How many; idle time is one more category, and those
+            of computing are the first.
         instant: Whether some collective takes no time.
         compute_slots, slots, lanes, slot, slot_fields: Of one NPU, see ``NpuLayout``.
         shift: A node's position is ``(block << shift) + place in its piece``.
         blocks: Most units under way on one NPU.
         program, message, members: In ``fixed``: stages, messages, members of each collective.
+        section, sections: In ``fixed``: by place in a section that repeats the number of its nodes;
+            how many places there are, the first of which is none.
         period: Units per period of the schedule, 0: it has none.
         booked, log, block, ready, room, node: Within an NPU, see above.
         npu, npu_size: Address of the first NPU, and of one to the next.
         scratch: Address of three more, on which transitions are worked out and compared.
+        times: Of the machine, by item.
+        course: How sections go, by place in one.
         due: Time of each stage's next event, side by side because they are looked through often.
         stage, account, steady: Where stages stand, and their times by category: so far, and in one
             period of the steady state.
@@ -125,6 +144,7 @@ class Layout(NamedTuple):
 
     stages: int
     categories: int
+    phases: int
     collectives: int
     instant: int
     compute_slots: int
@@ -137,6 +157,8 @@ class Layout(NamedTuple):
     program: int
     message: int
     members: int
+    section: int
+    sections: int
     period: int
     booked: int
     log: int
@@ -147,6 +169,8 @@ class Layout(NamedTuple):
     npu: int
     npu_size: int
     scratch: int
+    times: int
+    course: int
     due: int
     stage: int
     account: int

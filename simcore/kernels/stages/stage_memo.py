@@ -17,7 +17,7 @@ from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
 from simcore.kernels.npu.feeder import book
 from simcore.kernels.stages import stage_layout as f
-from simcore.kernels.stages.stage_course import run_to_chain_end
+from simcore.kernels.stages.stage_course import go_ahead, run_to_chain_end
 from simcore.kernels.stages.stage_layout import Layout
 from simcore.kernels.stages.stage_npu import clear, enter, next_slot, receive, step, walk
 from simcore.kernels.stages.stage_states import alike, copy_npu, intern, restore, write_record
@@ -171,7 +171,7 @@ def _compare_orders(
     copy_npu(live, at, npu, other)
     _advance(fixed, live, at, source, what, value)
     open_unit(fixed, live, at, npu, now)
-    return not alike(live, at, npu, other)
+    return not _end_alike(fixed, live, at, npu, other)
 
 
 @njit(cache=True)
@@ -188,7 +188,20 @@ def order_matters_at(fixed: Ints, live: Ints, at: Layout, npu: int, unit: int, n
     receive(fixed, live, at, another, unit)
     walk(fixed, live, at, another, now)
     step(fixed, live, at, another, next_slot(live, at, another))
-    return not alike(live, at, other, another)
+    return not _end_alike(fixed, live, at, other, another)
+
+
+@njit(cache=True)
+def _end_alike(fixed: Ints, live: Ints, at: Layout, one: int, other: int) -> bool:
+    """True if two NPUs are in the same situation, now or before anything of them concerns others.
+
+    So they are where the order decides on which stream a collective runs, and on nothing else.
+    """
+    if alike(live, at, one, other):
+        return True
+    go_ahead(fixed, live, at, one)
+    go_ahead(fixed, live, at, other)
+    return alike(live, at, one, other)
 
 
 @njit(cache=True)

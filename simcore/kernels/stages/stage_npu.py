@@ -46,9 +46,9 @@ def enter(
     add_block(live, at, npu, piece, live[npu + f.UNIT])
     base = block << at.shift
     rows, nodes = fixed[piece + f.ROWS], fixed[piece + f.NODES]
-    node = npu + at.node + base
+    node, misses = npu + at.node + base, fixed[piece + f.MISSES]
     for place in range(nodes):
-        live[node + place] = fixed[rows + place * f.NODE_FIELDS + n.MISSING]
+        live[node + place] = fixed[misses + place]
         if live[node + place] == 0:
             free(fixed, live, at, npu, base + place)
     last = fixed[piece + f.LAST]
@@ -103,7 +103,7 @@ def step(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int) -> None:
     kind = fixed[row + n.KIND]
     live[npu + f.UNDER_WAY] = live[npu + f.DECIDED] = live[slot + f.SCHEDULED]
     if kind == n.COMMUNICATION:
-        live[npu + f.DECIDED] = now - fixed[row + n.DURATION]
+        live[npu + f.DECIDED] = now - live[at.times + fixed[row + f.ITEM] + n.DURATION]
     elif kind == n.SHARED:
         live[npu + f.DECIDED] = n.NEVER  # with the start of the last of its members
     _finish(fixed, live, at, npu, slot, now)
@@ -198,7 +198,8 @@ def _start(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, now: int) -
     block = npu + at.block + 2 * (position >> at.shift)
     live[npu + at.node + position] = f.RUNS
     live[npu + f.NUMBERS] += 1
-    end = now + fixed[row + n.DURATION]
+    times = at.times + fixed[row + f.ITEM]
+    end = now + live[times + n.DURATION]
     live[slot + f.CAUSE] = live[slot + f.CAUSE_DECIDED] = n.NEVER
     if kind == n.SEND:
         live[slot + f.CAUSE] = live[npu + f.UNDER_WAY]
@@ -210,7 +211,7 @@ def _start(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, now: int) -
         end = n.NEVER
         _log(live, at, npu, fixed[row + n.MATE], now, end, slot)
     live[slot + n.END] = end
-    live[slot + f.SCHEDULED] = scheduled_at(fixed, row, now, end)
+    live[slot + f.SCHEDULED] = scheduled_at(live, times, now, end)
     live[slot + f.NUMBER] = live[npu + f.NUMBERS]
     live[slot + n.ROW] = row
     if position == live[npu + f.LAST_NODE]:

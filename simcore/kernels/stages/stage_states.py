@@ -185,9 +185,9 @@ def _restore_waiting(
     add_block(live, at, npu, piece, n.ZERO)
     block = live[npu + f.BLOCKS] - 1
     rows, nodes = fixed[piece + f.ROWS], fixed[piece + f.NODES]
-    node = npu + at.node + (block << at.shift)
+    node, misses = npu + at.node + (block << at.shift), fixed[piece + f.MISSES]
     for place in range(nodes):
-        live[node + place] = fixed[rows + place * f.NODE_FIELDS + n.MISSING]
+        live[node + place] = fixed[misses + place]
     _discount(fixed, live, node, rows + nodes * f.NODE_FIELDS)
     if live[npu + f.LOSS_AT] < 0:
         _discount(fixed, live, node, rows + (nodes + 1) * f.NODE_FIELDS)
