@@ -278,8 +278,9 @@ def _write_units(own: PieceCode, table: UnitTable, out: Ints) -> bool:
     return True
 
 
-def _write_programs(programs: Ints, table: UnitTable, unit_at: int, finale_unit: Ints) -> None:
-    """Fill *programs*, (S, PROGRAM_FIELDS), but for PIECES: these lie where each run puts them."""
+def _write_programs(fixed: Ints, table: UnitTable, unit_at: int, finale_unit: Ints) -> None:
+    """Write the programs but for PIECES: these lie where each run puts them."""
+    programs = fixed.reshape(-1, f.PROGRAM_FIELDS)
     programs[:, f.UNITS] = unit_at + np.arange(len(programs)) * table.units[0].size
     programs[:, f.FINALE_UNIT] = finale_unit
     programs[:, f.REPEATS_FROM :] = table.repeats
