@@ -73,7 +73,7 @@ def evaluator_of(data: dict[str, Any]) -> JobsEvaluator:
     return found
 
 
-SPLIT = {
+SPLIT: dict[str, bool | int | float | str] = {
     "platform.network.params.spines": 1,
     "jobs[0].npus.rule": "fragmented",
     "jobs[0].npus.options.block": 2,
