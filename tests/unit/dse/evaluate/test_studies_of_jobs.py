@@ -11,8 +11,10 @@ from click.testing import CliRunner
 import dse
 from dse.cli import main
 from dse.evaluate import build_evaluator
+from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.jobs import JobsEvaluator
 from dse.run.api import check_study
+from dse.space import slot_of
 from dse.study.compile import compile_study
 from simcore import ConfigError, InfeasibleError, load_jobs, simulate_jobs
 
@@ -73,7 +75,7 @@ def evaluator_of(data: dict[str, Any]) -> JobsEvaluator:
     return found
 
 
-SPLIT = {
+SPLIT: dict[str, bool | int | float | str] = {
     "platform.network.params.spines": 1,
     "jobs[0].npus.rule": "fragmented",
     "jobs[0].npus.options.block": 2,
@@ -160,3 +162,29 @@ def test_what_studies_of_jobs_cannot_have_is_told(
         parts |= {"space": {"axes": {"jobs[0].plan.dp": {"choices": [4, 2]}}}}
     with pytest.raises(ConfigError, match=told):
         check_study(written(changed(**parts), tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("path", "slot"),
+    [
+        ("platform.network.params.dims[1]", None),
+        ("jobs[1].plan.tp", None),
+        ("platform.dimensions[2].network.params.dims[0]", 2),
+        ("system.all_reduce[1]", 1),
+        ("bandwidth[3]", 3),
+        ("plan.tp", None),
+    ],
+)
+def test_only_lists_of_network_dimensions_have_slots(path: str, slot: int | None) -> None:
+    assert slot_of(path) == slot
+
+
+def test_an_entry_of_a_networks_own_list_is_a_knob() -> None:
+    torus = {"family": "torus", "params": {"dims": [2, 4]}, "bandwidth": "2 GB/s"}
+    run = {"platform": {"npu": "h100_80", "network": torus}, **JOB, "backend": "flow"}
+    name = "platform.network.params.dims[0]"
+    data = changed(run=run, evaluator="simulator", constraints=[], cost=None, physical=False)
+    data |= {"space": {"axes": {name: {"choices": [1, 2]}}}}
+    data |= {"objectives": {"iteration_time": "minimise"}}
+    designs = DesignRuns(compile_study(data).evaluator_input)
+    assert [designs.run({name: size}).platform.npus for size in (1, 2)] == [4, 8]
