@@ -59,7 +59,7 @@ def learned_designs(study: Study) -> Learned:
         return Learned()
     earlier = [_load(study, index, name) for index, name in enumerate(names)]
     most = min(MOST, study.file.search.most_trials // ONE_IN)
-    fronts = [_spread(one.front, most) for one in earlier]
+    fronts = [_spread([] if _is_opposed(one, study) else one.front, most) for one in earlier]
     found: dict[str, Design] = {}
     evaluator, prices = build_evaluator(study.evaluator_input), machine_prices(study)
     checks = evaluator.checks()
@@ -99,6 +99,13 @@ def carried_over(earlier: StudyResult, place: int, study: Study) -> Design | Non
     reals = {knob.name: goals.real(knob) for knob in space.continuous}
     found = space.design(count, rows, reals)
     return found if GenomeSpace(space).genome(found) is not None else None
+
+
+def _is_opposed(earlier: StudyResult, study: Study) -> bool:
+    """True if an earlier study sought the opposite in all objectives that both have."""
+    theirs, ours = earlier.study.goals.objectives, study.goals.objectives
+    shared = theirs.keys() & ours.keys()
+    return bool(shared) and all(theirs[name] != ours[name] for name in shared)
 
 
 def _load(study: Study, index: int, name: str) -> StudyResult:

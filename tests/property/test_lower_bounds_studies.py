@@ -11,9 +11,10 @@ WANTED = 40
 
 
 @pytest.mark.parametrize(
-    "name", ["p1_cosmic_1024.yaml", "llm_gpt.yaml", "p5_vit22b_64.yaml"]
+    ("name", "median"),
+    [("p1_cosmic_1024.yaml", 0.7), ("llm_gpt.yaml", 0.97), ("p5_vit22b_64.yaml", 0.7)],
 )  # the last with the dense stand-in of its model that its run file has
-def test_designs_of_a_study_are_no_faster_than_their_bounds(name: str) -> None:
+def test_designs_of_a_study_are_no_faster_than_their_bounds(name: str, median: float) -> None:
     study = load_study_file(name, {"evaluator": "simulator"})
     what, random = study.evaluator_input, np.random.default_rng(7)
     count = max(study.space.dimensions)
@@ -35,4 +36,4 @@ def test_designs_of_a_study_are_no_faster_than_their_bounds(name: str) -> None:
         designs.append(values)
     ratio = lower_bounds(template, designs) / np.array(times_s)
     assert ratio.max() <= 1
-    assert np.median(ratio) > 0.7
+    assert np.median(ratio) > median

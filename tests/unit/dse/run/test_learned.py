@@ -1,5 +1,6 @@
 """Studies that begin with what earlier studies of other machines and models found."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,17 @@ def test_in_the_same_space_the_first_designs_are_those_of_the_front(
     assert design_key(found.designs[0]) == front[0]  # the ends of the front come first
     assert design_key(found.designs[1]) == front[-1]
     assert found.digests == {"first": digest_of(earlier)}
+
+
+def test_a_study_that_sought_the_opposite_teaches_nothing(
+    folder: Path, earlier: StudyResult
+) -> None:
+    study = load_study_file(study_file(folder))
+    aims = study.goals.objectives
+    for count, teaches in ((1, True), (2, False)):  # one aim in common is enough
+        some = dict.fromkeys([*aims][:count], "maximise")
+        changed = replace(study, goals=replace(study.goals, objectives={**aims, **some}))
+        assert bool(learned_designs(changed).designs) is teaches
 
 
 def test_learned_designs_are_proposed_first_and_cost_few_proposals(
