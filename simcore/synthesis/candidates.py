@@ -19,7 +19,7 @@ SHORT = 60_000
 """Hops of a plan that takes little time."""
 _HOPS = 2_500_000
 """Hops of a plan, more than which are not tried unless the fewest chunks need them."""
-_GATHER_HOPS = 3_500_000
+_GATHER_HOPS = 5_500_000
 """Hops likewise of a plan of an all-gather, whose trees take little search."""
 _RING_HOPS = 6_000_000
 """Hops of a ring, more than which are not tried: its plan takes no search."""
@@ -125,8 +125,9 @@ def _gathers(
         ends = np.tile(np.arange(npus), count), _none(npus * count)
         return _draft(f"{name}, {count} chunks", plan, fabric, ALL_GATHER, *ends)
 
-    hops = npus * max(npus - 1, 1) * _stretch(fabric)
-    counts = _counts(chunks, hops, most=_GATHER_HOPS)
+    pairs = npus * max(npus - 1, 1)
+    hops = pairs * _stretch(fabric)
+    counts = _counts(chunks, hops, lambda: pairs * links_apart(fabric), _GATHER_HOPS)
     named = _is_ringed(fabric) and not fabric.copies
 
     def ring(count: int) -> Draft:

@@ -124,7 +124,7 @@ Waiting = tuple[Ints, Ints, Ints]
 
 
 def _waiting(first: Ints, then: Ints, hops: int) -> Waiting:
-    """Offsets (S + 1,) of the hops that wait for each hop, those hops, and for how many each waits."""
+    """Offsets (S + 1,) of the hops that wait for each hop, those, and for how many each waits."""
     order = np.argsort(first, kind="stable")
     offsets = np.searchsorted(first[order], np.arange(hops + 1)).astype(np.int64)
     return offsets, then[order], np.bincount(then, minlength=hops).astype(np.int64)

@@ -16,8 +16,9 @@ _ROOTS = 4  # whose least times stand for those of all
 _STEEP = 60.0
 _STEEPER = 0.6  # by how much of it each round is steeper
 _ROUNDS = 5
-_NEAR, _NEAR_ENOUGH = 1e-6, 0.01  # of the least load: for a few trees, for many
 _MANY = 300_000  # hops
+_NEAR = ((_MANY, 1e-6), (1_500_000, 0.01), (1 << 62, 0.02))
+"""Hops, and part of the least load that the most may be above it with up to so many."""
 _ALIKE = 1.5  # prices that are taken as equal: less than 1 % of a load makes
 _MOST_TRIED, _LEAST_TRIED = 16, 2  # roots per all-reduced chunk
 _LOOKS = 20_000_000  # arcs to be looked at for all chunks, from which fewer roots are tried
@@ -159,8 +160,8 @@ def _balanced(
         load[:] = 0.0
     if said != _FINE:
         raise SimulationError("network: every NPU must be reachable from every other")
-    many = int(found[2].sum()) > _MANY
-    near = _NEAR_ENOUGH if many else _NEAR
+    hops = int(found[2].sum())
+    near = next(part for most, part in _NEAR if hops <= most)
     best, least = _copied(found), load.max()
     for turn in range(1, _ROUNDS):
         if least <= aim * (1.0 + near):
@@ -170,7 +171,7 @@ def _balanced(
         gain = 1.0 - load.max() / least
         if gain > 1e-12:
             best, least = _copied(found), load.max()
-        if many and gain < near:
+        if hops > _MANY and gain < near:
             break
     return best
 
