@@ -49,6 +49,7 @@ from simcore.files.yaml_file import read_yaml as read_yaml  # provisional
 from simcore.formats.timeline.timeline import Timeline as Timeline  # provisional
 from simcore.garbage import collect_rarely as collect_rarely  # provisional
 from simcore.garbage import no_collection as no_collection  # provisional
+from simcore.garbage import rare_collection as rare_collection  # provisional
 from simcore.jobs.file import JobRun as JobRun  # provisional
 from simcore.jobs.file import Jobs as Jobs  # provisional
 from simcore.jobs.file import JobsTemplate as JobsTemplate  # provisional
@@ -57,7 +58,6 @@ from simcore.jobs.result import JobResult as JobResult  # provisional
 from simcore.jobs.result import JobsResult as JobsResult  # provisional
 from simcore.jobs.simulate import JobsSimulator as JobsSimulator  # provisional
 from simcore.jobs.simulate import simulate_jobs as simulate_jobs  # provisional
-from simcore.garbage import rare_collection as rare_collection  # provisional
 from simcore.kernels.designs.children import MOVES as MOVES  # provisional
 from simcore.kernels.designs.children import breed_designs as breed_designs  # provisional
 from simcore.kernels.designs.children import move_designs as move_designs  # provisional

@@ -81,7 +81,7 @@ class Front(Generic[T]):
 
     def add(self, what: T, point: ArrayLike) -> bool:
         """Keep *point*, (M,), unless one that is there is as good; whether it was kept."""
-        if (self.points <= point).all(axis=1).any():
+        if (self.points <= np.asarray(point)).all(axis=1).any():
             return False
         left = np.flatnonzero(~no_worse(point, self.points))
         self.points = np.array([*self.points[left], np.asarray(point)])

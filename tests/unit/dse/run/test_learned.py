@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from dse import StudyResult, run_study
+from dse.objectives import Sense
 from dse.run.learned import MOST, ONE_IN, carried_over, digest_of, learned_designs
 from dse.samplers.design import GenomeSpace
 from dse.space import design_key
@@ -55,7 +56,7 @@ def test_a_study_that_sought_the_opposite_teaches_nothing(
     study = load_study_file(study_file(folder))
     aims = study.goals.objectives
     for count, teaches in ((1, True), (2, False)):  # one aim in common is enough
-        some = dict.fromkeys([*aims][:count], "maximise")
+        some: dict[str, Sense] = dict.fromkeys([*aims][:count], "maximise")
         changed = replace(study, goals=replace(study.goals, objectives={**aims, **some}))
         assert bool(learned_designs(changed).designs) is teaches
 

@@ -54,7 +54,7 @@ def _held(model: Model, plan: ParallelPlan, stage: int) -> int:
     """Parameters of one stage of two, with one layer each."""
     workload = load_workload({"model": model, "sequence": 4, "global_batch": 2})
     share = workload.share(plan)
-    layers = LayerParameters.of(model, plan, share).total([model.layer_kinds[stage]])
+    layers = LayerParameters.of(model, plan, share).of_counts([(model.layer_kinds[stage], 1)])
     return StageParameters.of(model, plan, share, stage=stage, layers=layers).total
 
 
