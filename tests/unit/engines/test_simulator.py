@@ -71,7 +71,7 @@ def test_the_result_names_its_engine_and_the_reason() -> None:
 def test_the_reason_for_every_node_is_the_one_that_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     overlapped = simulate_run(run_of(5e9, pp=4, dp=2, schedule="1f1b_overlapped"))
     assert (overlapped.engine, overlapped.engine_reason) == (Engine.NODES, UNITS_UNLIKE.reason)
-    times = "simcore.engines.stages.plan_code.operator_times_ns"
+    times = "simcore.engines.stages.times.operator_times_ns"
     monkeypatch.setattr(times, lambda *given: np.zeros_like(operator_times_ns(*given)))
     timeless = simulate_run(run_of(5e9, pp=4, dp=2))
     assert (timeless.engine, timeless.engine_reason) == (Engine.NODES, NO_TIME.reason)
