@@ -19,7 +19,7 @@ from dse.evaluate.base import ScenarioInput
 from dse.evaluate.designs.assign import backends_of, moved_path, trimmed_run
 from dse.evaluate.money import CostFile, CostMeter
 from dse.objectives import OBJECTIVES
-from dse.proof.machines import OF_MACHINE, PER_TIME, machines_of
+from dse.proof.machines import MACHINES_KEPT, OF_MACHINE, PER_TIME, machines_of
 from dse.proof.ranges import with_cells
 from dse.space import Design, file_value, slot_of
 from dse.study.compile import Study
@@ -146,6 +146,8 @@ class KnownDesigns:
         codes = [tables[b][rows[:, b], column] for b, column in self._knobs_of_machine]
         codes = codes or [np.zeros(len(rows), np.int32)]
         keys = [row.tobytes() for row in np.stack(codes, axis=1)]
+        if len(self._known) >= MACHINES_KEPT:
+            self._known.clear()
         for key, row in {key: at for at, key in enumerate(keys) if key not in self._known}.items():
             self._known[key] = self._machines.metrics(self._design(rows[row].tolist()))
         return [self._known[key] for key in keys]

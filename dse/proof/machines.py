@@ -27,6 +27,9 @@ OF_MACHINE = frozenset(
 )
 """Metrics of the machine alone; none falls when a bandwidth rises."""
 
+MACHINES_KEPT = 1 << 14
+"""Machines that are remembered, some 1 kB each; then they are forgotten, which costs time alone."""
+
 _MACHINE = ("platform.", "workload.")
 """Starts of the paths that the price of a machine and of a token depends on."""
 
@@ -59,6 +62,8 @@ class Machines:
         """Metrics of a design's machine, with an iteration of one second; or why it has none."""
         key = tuple(map(design.get, self.knobs))
         if key not in self._known:
+            if len(self._known) >= MACHINES_KEPT:
+                self._known.clear()
             self._known[key] = self._metrics(design)
         return self._known[key]
 
