@@ -149,7 +149,7 @@ def test_no_design_of_the_front_of_several_scenarios_is_left_out(aggregate: str)
 
 
 def test_a_limit_holds_in_every_scenario_before_anything_is_simulated() -> None:
-    limits = ["fits_in_memory", {"objective": "iteration_time", "at_most": "2 s"}]
+    limits = ["fits_in_memory", {"objective": "iteration_time", "at_most": "1 s"}]
     data = {**STUDY, "scenarios": SCENARIOS, "constraints": limits}
     result = searched(data, trials=150)
     evaluator = build_evaluator(result.study.evaluator_input)
