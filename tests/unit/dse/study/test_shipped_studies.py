@@ -24,9 +24,13 @@ MINUTES = {
     "moe_all_to_all.yaml",
     "p3_moe_1p8t_9216.yaml",
     "roce_or_infiniband.yaml",
+    "two_jobs_on_leaves.yaml",
 }
-"""Designs of which take a minute each to be judged exactly, follow each packet, or are graphs of
-4,096 NPUs, half a second each."""
+"""Designs of which take a minute each to be judged exactly, follow each packet, are graphs of
+4,096 NPUs, half a second each, or several jobs that are each followed NPU by NPU."""
+
+FEWER = {"two_jobs_on_leaves.yaml": 5}
+"""Designs that are simulated of studies in which each takes seconds."""
 
 LINKS = "links_within_capacity"
 
@@ -48,7 +52,8 @@ def test_every_knob_and_value_of_a_shipped_study_is_understood(name: str) -> Non
 
 @pytest.mark.parametrize("name", [name for name in STUDIES if name not in NOT_SIMULATED])
 def test_a_shipped_study_runs_in_the_simulator(name: str) -> None:
-    changed = {"search.trials": 24, "search.sampler": "random", "search.fidelity": []}
+    trials = FEWER.get(name, 24)
+    changed = {"search.trials": trials, "search.sampler": "random", "search.fidelity": []}
     study = load_study_file(name, {**changed, "execution.executor": "serial"})
     result = Runner(study, out=None, resume=False, watcher=None).search(None)
     complete = [row for row in result.rows if row.is_feasible]
