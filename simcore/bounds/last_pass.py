@@ -1,25 +1,11 @@
 """The last backward pass of a stage, in whose communication slot gradients are summed too."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from simcore.bounds.slot_order import Room, SlotOrder
-from simcore.bounds.stage_paths import Segment, StageReader
+from simcore.bounds.stage_paths import LastPass, Segment, StageReader
 from simcore.terms import NodeKind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LastPass:
-    """Segments of the last pass, with what its nodes wait for in the slot of communication.
-
-    Attributes:
-        segments: In order; none where nothing is known to be sooner in the slot.
-        rooms: Conditions, with operators and collectives in place of nodes.
-    """
-
-    segments: tuple[Segment, ...]
-    rooms: frozenset[Room]
 
 
 def last_pass(reader: StageReader, unit: int, leaves: Collection[int]) -> LastPass:
@@ -32,6 +18,15 @@ def last_pass(reader: StageReader, unit: int, leaves: Collection[int]) -> LastPa
         unit: The last one before the optimizer step.
         leaves: Nodes of it that the next stage waits for.
     """
+    begin, end, stop = reader.unit_start[unit : unit + 3]
+    key = reader.pass_key(unit, stop, leaves), end - begin
+    found = reader.known.last_passes.get(key)
+    if found is None:
+        found = reader.known.last_passes[key] = _read(reader, unit, leaves)
+    return found
+
+
+def _read(reader: StageReader, unit: int, leaves: Collection[int]) -> LastPass:
     begin, end, stop = reader.unit_start[unit : unit + 3]
     order = SlotOrder(reader, range(begin, end), range(end, stop), leaves)
     if not order.before:

@@ -133,12 +133,15 @@ def _nothing_known(workload: Workload, plan: ParallelPlan) -> PlanTerms:
     )
 
 
+_SHAPES = KnownShapes()
+"""Of this process: plans whose layers take the same steps have most of them in common."""
+
+
 @dataclass(slots=True, eq=False)
 class _PlanReader(PlanItems):
     """Collects segments and collectives while the stages of a graph are read."""
 
     known: dict[bytes, StageSums] = field(default_factory=dict)
-    shapes: KnownShapes = field(default_factory=KnownShapes)
 
     def message_bytes(self) -> int:
         first = self.graph.stages[0]
@@ -166,5 +169,6 @@ class _PlanReader(PlanItems):
         order = (units.backward, units.microbatch, units.chunk)
         key = b"".join(part.tobytes() for part in (*parts, *order))
         if key not in self.known:
-            self.known[key] = StageSummer(self, StageReader(stage, self.shapes), units).sums()
+            _SHAPES.trim()
+            self.known[key] = StageSummer(self, StageReader(stage, _SHAPES), units).sums()
         return self.known[key]

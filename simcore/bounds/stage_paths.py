@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from simcore.bounds.slot_order import Room
 from simcore.terms import NodeKind
 from simcore.workload.graph import StageGraph
 
@@ -69,21 +70,48 @@ class Pass:
     starts: list[int]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LastPass:
+    """Segments of the last pass, with what its nodes wait for in the slot of communication.
+
+    Attributes:
+        segments: In order; none where nothing is known to be sooner in the slot.
+        rooms: Conditions, with operators and collectives in place of nodes.
+    """
+
+    segments: tuple[Segment, ...]
+    rooms: frozenset[Room]
+
+
+PassKey = tuple[bytes, bytes, tuple[int, ...]]
+
+_MOST_PASSES = 512
+"""Passes that are kept, some 100 kB each; they are let go together."""
+
+
 @dataclass(slots=True)
 class KnownShapes:
-    """Known ranges of nodes, by their content: layers and stages are alike.
+    """Known ranges of nodes, by their content: layers, stages and plans are alike.
 
     Attributes:
         awaited: ``StageReader.awaited``, relative to the first node.
         segments: By content, and by entry and exits relative to the first node.
         passes: By content, and by exits relative to the first node; they begin at 0.
+        last_passes: Likewise, with the nodes behind them, and by the number of their own.
     """
 
     awaited: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
     segments: dict[tuple[bytes, tuple[int, ...], tuple[int, ...]], Segment] = field(
         default_factory=dict
     )
-    passes: dict[tuple[bytes, bytes, tuple[int, ...]], Pass] = field(default_factory=dict)
+    passes: dict[PassKey, Pass] = field(default_factory=dict)
+    last_passes: dict[tuple[PassKey, int], LastPass] = field(default_factory=dict)
+
+    def trim(self) -> None:
+        """Forget all once there is much of it."""
+        if len(self.passes) + len(self.last_passes) > _MOST_PASSES:
+            for known in (self.awaited, self.segments, self.passes, self.last_passes):
+                known.clear()
 
 
 class StageReader:
@@ -91,11 +119,11 @@ class StageReader:
 
     Args:
         stage: Its graph.
-        known: Shared by the stages of one graph, for operators are told by their numbers.
+        known: Shared by all graphs: operators and collectives are told by their numbers.
     """
 
     def __init__(self, stage: StageGraph, known: KnownShapes) -> None:
-        self._stage, self._known = stage, known
+        self._stage, self.known = stage, known
         self.kind = stage.kind.tolist()
         self.item = stage.item.tolist()
         self._dep: list[int] = stage.dep.tolist()
@@ -129,13 +157,18 @@ class StageReader:
     def read(self, unit: int, leaves: Iterable[int]) -> Pass:
         """The segments of *unit*, of which *leaves* (as far as they belong to it) are the exit."""
         begin, end = self.unit_start[unit], self.unit_start[unit + 1]
+        key = self.pass_key(unit, end, leaves)
+        found = self.known.passes.get(key)
+        if found is None:
+            found = self.known.passes[key] = self._read(begin, end, leaves)
+        return Pass(found.segments, [begin + start for start in found.starts])
+
+    def pass_key(self, unit: int, end: int, leaves: Iterable[int]) -> PassKey:
+        """Content of *unit* and of what follows it up to the node *end*."""
+        begin = self.unit_start[unit]
         layer = self._stage.layer[begin:end]
         near = tuple(sorted(leaf - begin for leaf in leaves))
-        key = self._content(begin, end), (layer[1:] != layer[:-1]).tobytes(), near
-        found = self._known.passes.get(key)
-        if found is None:
-            found = self._known.passes[key] = self._read(begin, end, leaves)
-        return Pass(found.segments, [begin + start for start in found.starts])
+        return self._content(begin, end), (layer[1:] != layer[:-1]).tobytes(), near
 
     def _read(self, begin: int, end: int, leaves: Iterable[int]) -> Pass:
         """The segments between two nodes, which begin at 0."""
@@ -177,14 +210,14 @@ class StageReader:
     def _awaited(self, begin: int, end: int) -> tuple[int, ...]:
         """The latest of the sets of earlier nodes that nodes of this range wait for."""
         key = self._dependencies(begin, end)
-        found = self._known.awaited.get(key)
+        found = self.known.awaited.get(key)
         if found is None:
             sets = [
                 tuple(sorted({dep - begin for dep in self.deps(node) if dep < begin}))
                 for node in range(begin, end)
             ]
             found = max(sets, key=lambda outside: (outside[-1:], len(outside)))
-            self._known.awaited[key] = found
+            self.known.awaited[key] = found
         return tuple(begin + ahead for ahead in found)
 
     def _dependencies(self, begin: int, end: int) -> bytes:
@@ -201,9 +234,9 @@ class StageReader:
         entry, ends = frozenset(entry), frozenset(ends)
         near = tuple(tuple(sorted(node - begin for node in nodes)) for nodes in (entry, ends))
         key = (content, near[0], near[1])
-        found = self._known.segments.get(key)
+        found = self.known.segments.get(key)
         if found is None:
-            found = self._known.segments[key] = self._cut_out(begin, end, entry, ends)
+            found = self.known.segments[key] = self._cut_out(begin, end, entry, ends)
         return found
 
     def _cut_out(
