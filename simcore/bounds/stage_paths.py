@@ -108,7 +108,7 @@ class KnownShapes:
     last_passes: dict[tuple[PassKey, int], LastPass] = field(default_factory=dict)
 
     def trim(self) -> None:
-        """Forget all once there is much of it."""
+        """Remove all once there is much of it."""
         if len(self.passes) + len(self.last_passes) > _MOST_PASSES:
             for known in (self.awaited, self.segments, self.passes, self.last_passes):
                 known.clear()
