@@ -134,7 +134,7 @@ def _nothing_known(workload: Workload, plan: ParallelPlan) -> PlanTerms:
 
 
 _SHAPES = KnownShapes()
-"""Of this process: plans whose layers take the same steps have most of them in common."""
+"""Passes of this process: plans whose layers take the same steps have most of them in common."""
 
 
 @dataclass(slots=True, eq=False)
