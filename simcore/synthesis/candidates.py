@@ -139,7 +139,7 @@ def _gathers(
         yield from soon
     for count in counts:
         for draw in range(_SEEDS if count * hops <= SHORT else 1):
-            trees = gather_trees(fabric, count, aim, _SEEDS * seed + draw)
+            trees = gather_trees(fabric, count, piece, aim, _SEEDS * seed + draw)
             yield draft("packed trees", trees, count)
         for draw in range(_MATCHES if can_match(fabric, count) else 0):
             yield Draft(
@@ -208,7 +208,7 @@ def _all_reduces(
         yield from soon
     before = np.inf
     for count in counts:
-        pairs = reduce_trees(fabric, npus * count, aim / npus, seed)
+        pairs = reduce_trees(fabric, npus * count, npus * piece, aim / npus, seed)
         into, out = _half(pairs, 0), _half(pairs, 1)
         found = draft("pairs of trees", into, out, _roots(fabric, out), count)
         yield found
@@ -218,7 +218,8 @@ def _all_reduces(
     for count in counts[-2:]:
         roots = np.tile(np.arange(npus), count)
         least = aim / 2
-        into, out = gather_trees(back, count, least, seed), gather_trees(fabric, count, least, seed)
+        into = gather_trees(back, count, piece, least, seed)
+        out = gather_trees(fabric, count, piece, least, seed)
         yield draft("scattered, then gathered", into, out, roots, count)
     yield from later
 

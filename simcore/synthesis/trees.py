@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from simcore.errors import SimulationError
-from simcore.kernels.synthesis.growing import end_of
+from simcore.kernels.synthesis.growing import Meant, end_of
 from simcore.kernels.synthesis.packing import pack
 from simcore.kernels.synthesis.pairs import pack_pairs
 from simcore.synthesis.fabric import Fabric, Floats, Ints, Shorts
@@ -28,13 +28,14 @@ Trees = tuple[Shorts, Shorts, Ints]
 """Arcs (T, H), hops before (T, H), numbers of hops (T,)."""
 
 
-def gather_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
-    """Trees for *chunks* chunks of every NPU's piece of 1; chunk c of NPU r is tree c n + r.
+def gather_trees(fabric: Fabric, chunks: int, piece: float, aim: float, seed: int) -> Trees:
+    """Trees for *chunks* chunks of every NPU's piece; chunk c of NPU r is tree c n + r.
 
     Args:
         fabric: The network.
         chunks: Chunks of a piece.
-        aim: Least time there can be for it.
+        piece: Its size.
+        aim: Least time there can be for a piece of 1 without latencies.
         seed: Seed of the order in which trees are grown anew.
 
     Raises:
@@ -42,44 +43,29 @@ def gather_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
     """
     npus, trees = fabric.npus, fabric.npus * chunks
     roots = np.tile(np.arange(npus), chunks)
-    cost = 1.0 / fabric.rate / chunks
+    cost, delay = _times(fabric, chunks, piece)
     rng = np.random.default_rng(seed)
-    deep = max(_DEEP * aim, _DEEPER * _least_depth(fabric, cost))
-    many = trees * npus > _MANY
+    deep = max(_DEEP * aim, _DEEPER * _least_depth(fabric, cost, delay))
+    alike = _ALIKE if trees * npus > _MANY else 1.0
 
     def grow(first: bool, steep: float, load: Floats, found: Trees) -> int:
-        arcs = fabric.tail, fabric.head, fabric.link
-        meant = steep, aim, deep, _ALIKE if many else 1.0
-        order = rng.permutation(trees)
-        said = pack(
-            order,
-            roots,
-            first,
-            npus,
-            fabric.copies,
-            fabric.offsets,
-            *arcs,
-            cost,
-            cost,
-            load,
-            meant,
-            *found,
-        )
-        return int(said)
+        which, meant = (rng.permutation(trees), roots, first), (steep, aim, deep, alike)
+        return _packed(fabric, which, (cost, delay, load), meant, found)
 
     width = _width(fabric, not fabric.copies)
     return _balanced(grow, fabric.links, trees, width, aim)
 
 
-def reduce_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
-    """Pairs of trees for *chunks* chunks of a whole of 1: 2 c joins chunk c, 2 c + 1 hands it out.
+def reduce_trees(fabric: Fabric, chunks: int, whole: float, aim: float, seed: int) -> Trees:
+    """Pairs of trees for *chunks* chunks of a whole: 2 c joins chunk c, 2 c + 1 hands it out.
 
     Arcs of trees that join are those of ``fabric.reversed()``. Roots are chosen with the trees.
 
     Args:
         fabric: The network.
         chunks: Chunks of the whole.
-        aim: Least time there can be for it.
+        whole: Its size.
+        aim: Least time there can be for a whole of 1 without latencies.
         seed: Seed of the order and of the roots that are tried.
 
     Raises:
@@ -88,13 +74,13 @@ def reduce_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
     back = fabric.reversed()
     into = back.offsets, back.tail, back.head, back.link
     out = fabric.offsets, fabric.tail, fabric.head, fabric.link
-    cost = 1.0 / fabric.rate / chunks
+    cost, delay = _times(fabric, chunks, whole)
     ends = fabric.nodes if fabric.copies and fabric.reduces else fabric.npus
     rng = np.random.default_rng(seed)
     roots = np.zeros(chunks, np.int64)
-    least = _least_depth(fabric, cost) + _least_depth(back, cost)
+    least = _least_depth(fabric, cost, delay) + _least_depth(back, cost, delay)
     deep = max(_DEEP * aim, _DEEPER * least) / 2
-    many = 2 * chunks * fabric.npus > _MANY
+    alike = _ALIKE if 2 * chunks * fabric.npus > _MANY else 1.0
 
     def grow(first: bool, steep: float, load: Floats, found: Trees) -> int:
         order = rng.permutation(chunks)
@@ -103,10 +89,10 @@ def reduce_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
         begin = rng.integers(ends, size=(chunks, 1))
         candidates = (begin + np.arange(tried) * max(ends // tried, 1)) % ends
         can = fabric.npus, fabric.reduces, fabric.copies
-        meant = steep, aim, deep, _ALIKE if many else 1.0
+        meant = steep, aim, deep, alike
         return int(
             pack_pairs(
-                order, candidates, roots, first, *can, into, out, cost, cost, load, meant, *found
+                order, candidates, roots, first, *can, into, out, cost, delay, load, meant, *found
             )
         )
 
@@ -114,33 +100,53 @@ def reduce_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
     return _balanced(grow, fabric.links, 2 * chunks, _width(fabric, plain), aim)
 
 
-def _least_depth(fabric: Fabric, cost: Floats) -> float:
+def _times(fabric: Fabric, chunks: int, size: float) -> tuple[Floats, Floats]:
+    """Times (L,) for which a chunk keeps each link, and until it is there, per unit of *size*."""
+    cost = 1.0 / fabric.rate / chunks
+    return cost, cost + fabric.latency / size
+
+
+def _packed(
+    fabric: Fabric,
+    which: tuple[Ints, Ints, bool],
+    times: tuple[Floats, Floats, Floats],
+    meant: Meant,
+    found: Trees,
+) -> int:
+    """Grow trees *which*, told by order, roots and newness, at the times of ``pack``."""
+    order, roots, new = which
+    arcs = fabric.tail, fabric.head, fabric.link
+    cost, delay, load = times
+    said = pack(
+        order,
+        roots,
+        new,
+        fabric.npus,
+        fabric.copies,
+        fabric.offsets,
+        *arcs,
+        cost,
+        delay,
+        load,
+        meant,
+        *found,
+    )
+    return int(said)
+
+
+def _least_depth(fabric: Fabric, cost: Floats, delay: Floats) -> float:
     """Time until every NPU has a chunk of few roots, where nothing else is under way."""
     most, alone = 0.0, np.zeros(1, np.int64)
     for root in np.unique(np.linspace(0, fabric.npus - 1, _ROOTS).astype(np.int64)):
 
         def grow(_: bool, steep: float, load: Floats, found: Trees, root: int = root) -> int:
             # as if any time were too long, and no load
-            meant = steep, np.inf, cost.min(), 1.0
-            roots, arcs = np.full(1, root), (fabric.tail, fabric.head, fabric.link)
-            said = pack(
-                alone,
-                roots,
-                True,
-                fabric.npus,
-                fabric.copies,
-                fabric.offsets,
-                *arcs,
-                cost,
-                cost,
-                load,
-                meant,
-                *found,
-            )
-            return int(said)
+            meant = steep, np.inf, delay.min(), 1.0
+            which, times = (alone, np.full(1, root), True), (cost, delay, load)
+            return _packed(fabric, which, times, meant, found)
 
         found = _balanced(grow, fabric.links, 1, _width(fabric, not fabric.copies), np.inf)
-        most = max(most, end_of(found[0][0], found[1][0], found[2][0], fabric.link, cost, cost))
+        most = max(most, end_of(found[0][0], found[1][0], found[2][0], fabric.link, cost, delay))
     return most
 
 

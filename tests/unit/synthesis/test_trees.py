@@ -29,7 +29,7 @@ def rails() -> Fabric:
 
 def test_no_rail_carries_much_more_than_its_part_and_trees_stay_shallow(rails: Fabric) -> None:
     aim = bound_of(rails, ALL_GATHER, 1.0).bandwidth
-    trees = gather_trees(rails, 2, aim, seed=0)
+    trees = gather_trees(rails, 2, 1.0, aim, seed=0)
     plan = outward_plan(*trees, 0.5, np.zeros(2 * rails.npus))
     # one chunk on a rail is a thirtieth of the least time
     assert plan.busiest(rails) <= aim * (1 + 3 / 30)
@@ -38,7 +38,7 @@ def test_no_rail_carries_much_more_than_its_part_and_trees_stay_shallow(rails: F
 
 def test_a_plan_run_backwards_and_forwards_comes_close_to_its_busiest_link(rails: Fabric) -> None:
     aim = bound_of(rails, ALL_GATHER, 1.0).bandwidth
-    plan = outward_plan(*gather_trees(rails, 2, aim, seed=0), 0.5, np.zeros(2 * rails.npus))
+    plan = outward_plan(*gather_trees(rails, 2, 1.0, aim, seed=0), 0.5, np.zeros(2 * rails.npus))
     start, end = plan.timed(rails)
     assert plan.busiest(rails) <= end <= 1.35 * plan.busiest(rails)
     first = np.full(len(plan.arc), True)
