@@ -190,7 +190,7 @@ def _all_reduces(
     straight = np.argsort(fabric.head, kind="stable")  # as in Fabric.reversed
 
     def draft(name: str, into: Trees, out: Trees, roots: Ints, count: int) -> Draft:
-        turn = _turns(len(roots) // count, count)
+        turn = np.arange(len(roots)) / len(roots)
         plan = paired_plan(into, out, straight, piece / count, turn)
         none = _none(len(roots))
         return _draft(f"{name}, {count} chunks", plan, fabric, ALL_REDUCE, roots, none)
