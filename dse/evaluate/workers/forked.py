@@ -8,11 +8,21 @@ one, is there in milliseconds and shares the server's memory.
 import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.context import ForkServerContext, SpawnContext
+from multiprocessing.process import BaseProcess
+
+from simcore import SimulationError
 
 PRELOADED = "dse.evaluate.workers.preloaded"
+
+_STARTS = 3
+"""Servers that may be gone, one after another, when they are asked for the same worker."""
+
+_GONE_S = 0.1
+"""Time after which a server that has been killed is seen to be gone, and another one starts."""
 
 _OF_THE_SERVER = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
 """A fork has no threads but its own, and imports nothing from the folder it happens to be in."""
@@ -36,6 +46,24 @@ def worker_context(also: str) -> ForkServerContext | SpawnContext:
     with _environment(_OF_THE_SERVER), _interrupts_held():
         ensure_running()
     return context
+
+
+def start_worker(process: BaseProcess) -> None:
+    """Start *process*, by another server where one ends while it is asked.
+
+    A server can be killed as any process can; it also ends by itself where who asks it is killed
+    in the middle of asking.
+
+    Raises:
+        SimulationError: Servers end again and again.
+    """
+    for _ in range(_STARTS):
+        try:
+            return process.start()
+        except (EOFError, ConnectionError):
+            time.sleep(_GONE_S)
+    told = f"workers cannot start: the process that starts them has ended {_STARTS} times in a row"
+    raise SimulationError(told)
 
 
 def take_environment(environment: Mapping[str, str]) -> None:

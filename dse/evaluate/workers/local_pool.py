@@ -14,7 +14,7 @@ from typing import Any
 
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.workers.crew import Crew, Death, Message, StartGuard
-from dse.evaluate.workers.forked import take_environment, worker_context
+from dse.evaluate.workers.forked import start_worker, take_environment, worker_context
 from dse.evaluate.workers.worker import IDLE, MANY, Limits, WorkerInput, serving
 from simcore import SimcoreError, SimulationError
 
@@ -95,7 +95,7 @@ class LocalCrew(Crew):
         # what does more than to evaluate may have a worker of its own, which daemons must not
         is_daemon = not isinstance(self._what, WorkerInput)
         process = context.Process(target=_serve, args=arguments, daemon=is_daemon)
-        process.start()
+        start_worker(process)
         theirs.close()
         self._pipes.register(ours, selectors.EVENT_READ, index)
         return _Process(process=process, pipe=ours, progress=progress)
