@@ -126,7 +126,7 @@ def test_no_random_design_is_faster_than_its_bound(seed: int) -> None:
     assert np.array_equal(footprints(template, designs), footprint_bytes)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_none_is_with_components_from_outside_either(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
