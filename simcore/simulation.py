@@ -23,7 +23,7 @@ from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
 from simcore.memory.footprint import Footprint
-from simcore.network import DEFAULT_BACKEND
+from simcore.network import BACKENDS, DEFAULT_BACKEND
 from simcore.network.settings import NetworkSettings
 from simcore.result import NS, IterationResult, StageTimes, flop_shares, use_of
 from simcore.workload import ParallelPlan, Workload, build_graph, total_model_flop
@@ -244,6 +244,8 @@ def result_of(
     rates = [dimension.usable_bandwidth_bytes_per_s for dimension in platform.dimensions]
     sent = tuple(work.sent_bytes.tolist())
     used = tuple(use_of(size, rate, time_s) for size, rate in zip(sent, rates, strict=True))
+    if BACKENDS[run.backend].messages_meet:
+        rates = [dimension.port_bandwidth_bytes_per_s for dimension in platform.dimensions]
     passed = zip(work.link_bytes.tolist(), rates, strict=True)
     loads = tuple(use_of(size, rate, time_s) for size, rate in passed)
     return IterationResult(
