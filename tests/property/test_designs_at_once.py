@@ -103,5 +103,5 @@ def test_a_machine_that_nobody_sells_is_refused_without_a_simulation() -> None:
     evaluator = Unsimulated(what)
     found = told(each(evaluator, unsold))
     assert found == told(evaluator.accounts(unsold))
-    rules = {str(text).partition(":")[0] for _, text in found}  # type: ignore[misc]
+    rules = {str(error).partition(":")[0] for error in evaluator.accounts(unsold)}
     assert rules == {"shares_ports", "fits_in_memory"}, "rules of plans come first"

@@ -1,4 +1,4 @@
-"""Where messages meet, no NPU is said to send more than leaves its ports, and none to be over them."""
+"""Where messages meet on a graph, no NPU is said to send more than leaves its ports."""
 
 from itertools import permutations
 from typing import Any
@@ -14,7 +14,9 @@ from simcore.graphs.routed import routed
 
 SPEEDS = {"bandwidth": "2 GB/s", "latency": "500 ns"}
 INSIDE = {"npu-nvswitch": {"bandwidth": "20 GB/s", "latency": "350 ns"}}
-SPINES = {"clos": {"family": "leaf_spine", "params": {"leaves": 2, "npus_per_leaf": 2, "spines": 2}}}
+SPINES = {
+    "clos": {"family": "leaf_spine", "params": {"leaves": 2, "npus_per_leaf": 2, "spines": 2}}
+}
 OUTSIDE = {"npus_per_domain": 2, "planes": True, "outside": "clos", "networks": SPINES}
 NETWORKS: dict[str, dict[str, Any]] = {
     "leaves, hashed": {
