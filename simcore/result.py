@@ -59,7 +59,7 @@ class IterationResult:
         link_loads: Per network dimension, bytes that pass the ports of one NPU over what its links
             could have carried in the iteration; above 1 no such machine can be. Counted is the
             stage that sends most, what NPUs of a ring pass on for others, and what dimensions that
-            share the ports send over them.
+            share the ports send over them; on a graph whose messages meet, over all its ports.
         tokens: Tokens per iteration.
         npus: NPUs of the machine.
         simulated_npus: NPUs that stood for all others.

@@ -23,7 +23,7 @@ from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
 from simcore.memory.footprint import Footprint
-from simcore.network import DEFAULT_BACKEND
+from simcore.network import BACKENDS, DEFAULT_BACKEND
 from simcore.network.settings import NetworkSettings
 from simcore.result import NS, IterationResult, StageTimes, flop_shares, use_of
 from simcore.workload import ParallelPlan, Workload, build_graph, total_model_flop
@@ -243,9 +243,8 @@ def result_of(
     mfu, hfu = flop_shares(model_flop, executed_flop, time_s, platform.npus, peak)
     rates = [dimension.usable_bandwidth_bytes_per_s for dimension in platform.dimensions]
     sent = tuple(work.sent_bytes.tolist())
-    used = tuple(use_of(size, rate, time_s) for size, rate in zip(sent, rates, strict=True))
-    passed = zip(work.link_bytes.tolist(), rates, strict=True)
-    loads = tuple(use_of(size, rate, time_s) for size, rate in passed)
+    used = _uses(sent, rates, time_s)
+    loads = _uses(work.link_bytes.tolist(), _carried(run), time_s)
     return IterationResult(
         iteration_time_s=time_s,
         stages=_stage_times(iteration),
@@ -273,6 +272,19 @@ def result_of(
         tier_bytes={**iteration.moved_bytes, **needed.held_in_tiers(run.plan, platform)},
         notes=(*iteration.notes, *run.workload.notes(run.plan), *overloads(loads)),
     )
+
+
+def _carried(run: Run) -> list[float]:
+    """Bandwidth per dimension at which messages can leave an NPU."""
+    dimensions = run.platform.dimensions
+    if BACKENDS[run.backend].messages_meet:
+        return [dimension.port_bandwidth_bytes_per_s for dimension in dimensions]
+    return [dimension.usable_bandwidth_bytes_per_s for dimension in dimensions]
+
+
+def _uses(sizes: Sequence[float], rates: Sequence[float], time_s: float) -> tuple[float, ...]:
+    """Per dimension, bytes over what links with these rates could carry in the time."""
+    return tuple(use_of(size, rate, time_s) for size, rate in zip(sizes, rates, strict=True))
 
 
 def overloads(loads: Sequence[float]) -> Iterator[str]:

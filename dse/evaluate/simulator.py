@@ -26,6 +26,7 @@ from simcore import (
     Run,
     RunTemplate,
     SimulationError,
+    check_memory,
     check_run,
     unbuildable,
 )
@@ -79,6 +80,15 @@ class _Machine:
         if self._costs is None:
             self._costs = meter.machine(self.platform)
         return self._costs
+
+    def is_sold(self, meter: CostMeter | None) -> bool:
+        """True if *meter* has a price for the machine; without one nobody asks."""
+        try:
+            if meter is not None:
+                self.costs(meter)
+        except InfeasibleError:
+            return False
+        return True
 
 
 def _is_of_machine(knob: Parameter) -> bool:
@@ -158,8 +168,22 @@ class SimulatorEvaluator(Evaluator):
         machine = self._machine(design)
         if machine.error is not None:
             raise machine.error.with_traceback(None)
+        if not machine.is_sold(self._meter):
+            self._refuse(run, machine)
         result = self.simulate(self._derated(run))
         return self._account(run, machine, result.metrics(), result.notes, result.memory_fit)
+
+    def _refuse(self, run: Run, machine: "_Machine") -> None:
+        """Tell why *run* on a machine that nobody sells is infeasible, which takes no simulation.
+
+        Raises:
+            InfeasibleError: A rule of the plan, as before any simulation, else that of the price.
+        """
+        check_run(run, memory=False)
+        if self._margin is not None:
+            check_memory(run.workload, run.platform, run.plan, self._margin)
+        if self._meter is not None:
+            machine.costs(self._meter)
 
     def accounts(self, designs: Sequence[Design]) -> list[Account | Exception]:
         """The account of each design; those that can be are simulated together."""
@@ -180,6 +204,8 @@ class SimulatorEvaluator(Evaluator):
                 continue
             if machine.error is not None:
                 found[at] = machine.error
+            elif not machine.is_sold(self._meter):
+                found[at] = self._joined(design, machine, None)
             else:
                 machines[at] = machine
         joined = self._together.simulate([designs[at] for at in machines])

@@ -181,6 +181,8 @@ class IterationRunner:
         operator_ns = operator_times_ns(graph.operators, npu, precision, compute)
         times = machine.of(graph, counts, operator_ns)
         choice = choice or choose(times, machine)
+        if machine.messages_meet and choice.engine in EXACT_WHERE_LOOSE:
+            machine.check_followed(graph, counts, operator_ns)
         if choice.engine is Engine.LINKS:
             ran = run_on_links(graph, times, machine)
             if ran is not None:

@@ -148,7 +148,11 @@ class MachineTimes:
             InfeasibleError: Times or sizes are beyond what is counted, or a parallel group does
                 not tile the network's dimensions.
         """
-        self._limit.check(program, counts, operator_ns)
+        if self._in_step is None:
+            self._limit.check(program, counts, operator_ns)
+        else:
+            # shared out fairly, each is timed in floating point, and looked at there
+            self._limit.check_each(program, counts, alone=self._in_step.is_fair)
         dimensions = self.platform.dimensions
         transfer_ns = transfer_times_ns(program.transfers, program.groups, self.platform)
         check_transfers(program.transfers, counts.transfers, transfer_ns)
@@ -161,7 +165,20 @@ class MachineTimes:
             messages=MessageTimes.of(program.plan, dimensions, counts.message_bytes),
             unlike=unlike_groups(dimensions, placed.values()),
         )
-        return idle if self._in_step is None else self._loaded(self._in_step, program, counts, idle)
+        if self._in_step is None:
+            return idle
+        found = self._loaded(self._in_step, program, counts, idle)
+        timed = operator_ns, found.collectives, found.messages
+        self._limit.check_timed(program, counts, *timed)
+        return found
+
+    def check_followed(self, program: Program, counts: NodeCounts, operator_ns: Ints) -> None:
+        """Check that *program* cannot take longer than is counted if messages are followed.
+
+        Raises:
+            InfeasibleError: It could.
+        """
+        self._limit.check(program, counts, operator_ns)
 
     def _loaded(
         self, in_step: InStep, program: Program, counts: NodeCounts, idle: ProgramTimes

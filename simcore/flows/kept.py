@@ -39,6 +39,7 @@ class Level:
         latency_s: Of one of its links.
         shares_ports: It is reached over the ports of NPUs that an inner level uses.
         cables: Kinds of the cables on the ways along it.
+        port_bytes_per_s: Of all ports of one NPU, whatever they lead to.
     """
 
     topology: str
@@ -47,6 +48,7 @@ class Level:
     latency_s: float
     shares_ports: bool
     cables: frozenset[str]
+    port_bytes_per_s: float
 
     @property
     def link_bytes_per_s(self) -> float:

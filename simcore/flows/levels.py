@@ -37,6 +37,7 @@ def levels_of(network: NetworkFile) -> tuple[Level, ...]:
                 latency_s=latency_ns * 1e-9 / topology.hops(shape.npus, 0, 1),
                 shares_ports=kinds <= used,
                 cables=frozenset(over.graph.kinds[kind] for kind, _ in passed),
+                port_bytes_per_s=over.graph.port_bytes_per_s,
             )
         )
         used |= kinds

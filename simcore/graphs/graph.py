@@ -107,6 +107,14 @@ class NetworkGraph:
             self._kept["outward"] = found
         return found  # type: ignore[return-value]
 
+    @property
+    def port_bytes_per_s(self) -> float:
+        """Bandwidth out of the NPU that has most of it, over all of its ports."""
+        offsets, links, _ = self.outward()
+        own = slice(0, int(offsets[self.npus]))  # NPUs are the first nodes
+        begins = np.repeat(np.arange(self.npus), np.diff(offsets[: self.npus + 1]))
+        return float(np.bincount(begins, self.bytes_per_s[links[own]], self.npus).max())
+
     def name(self, node: int) -> str:
         """Name of a node for people, such as ``NPU 3`` or ``spine 20``."""
         if node < self.npus:

@@ -91,6 +91,19 @@ class Dimension(Schema):
         return usable if usable > _LEAST else _LEAST  # above 0, also where the quotient underflows
 
     @property
+    def port_bandwidth_bytes_per_s(self) -> float:
+        """Bandwidth at which messages can leave an NPU where those that meet share links.
+
+        Of a network that is over all ports of the NPU: the bandwidth of a level is that of its
+        slowest way while all NPUs send to the next one, which other messages can exceed.
+        """
+        if self.network is None:
+            return self.usable_bandwidth_bytes_per_s
+        from simcore.flows.kept import kept_levels  # which few runs need
+
+        return kept_levels(self.network)[self.level].port_bytes_per_s
+
+    @property
     def link_bandwidth_bytes_per_s(self) -> float:
         """Bandwidth of one link one way: ``bandwidth`` in ASTRA-sim's network files."""
         return self.usable_bandwidth_bytes_per_s / self.links_per_npu

@@ -12,6 +12,7 @@ from dse.evaluate.base import Account, Evaluator
 from dse.evaluate.simulator import SimulatorEvaluator
 from dse.space import Design
 from dse.study.compile import Study, load_study_file
+from simcore import IterationResult, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 DESIGNS = 24
@@ -82,3 +83,25 @@ def test_what_a_class_changes_of_one_design_it_changes_of_many() -> None:
     for one, other in pairs:
         assert isinstance(one, Account)
         assert one.metrics["iteration_time_s"] == 2 * other.metrics["iteration_time_s"]
+
+
+def test_a_machine_that_nobody_sells_is_refused_without_a_simulation() -> None:
+    what, designs = level("llm_gpt")
+    ring = {"platform.dimensions[1].topology": "ring", "system.all_reduce[1]": "ring"}
+    unsold = [
+        {**design, **ring, "platform.dimensions[2].shares_ports": True}
+        for design in designs
+        if "platform.dimensions[2].shares_ports" in design
+    ]
+
+    class Unsimulated(SimulatorEvaluator):
+        takes_many = True
+
+        def simulate(self, run: Run) -> IterationResult:
+            raise AssertionError("this takes long")
+
+    evaluator = Unsimulated(what)
+    found = told(each(evaluator, unsold))
+    assert found == told(evaluator.accounts(unsold))
+    rules = {str(error).partition(":")[0] for error in evaluator.accounts(unsold)}
+    assert rules == {"shares_ports", "fits_in_memory"}, "rules of plans come first"

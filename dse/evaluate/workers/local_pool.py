@@ -182,12 +182,15 @@ def _serve(
 
 
 def _end(seat: _Process) -> None:
+    """End a worker; one whose end a signal to the driver interrupted is ended once more.
+
+    So the process is not closed, which it can be only once: what it holds goes with the seat.
+    """
     seat.pipe.close()
     seat.process.join(0.2)
     if seat.process.is_alive():
         seat.process.kill()
         seat.process.join()
-    seat.process.close()
 
 
 def _kernel_kills() -> int:

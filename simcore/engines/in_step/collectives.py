@@ -16,6 +16,7 @@ from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.events.input import Ints
 from simcore.engines.in_step.loads import LoadedLinks
 from simcore.engines.in_step.rounds import Endpoint, Rounds, rounds_of
+from simcore.engines.limits.counted_time import MAX_NS, dimension_fields, too_long
 from simcore.kernels.collectives.records import TIME
 from simcore.kernels.collectives.time import through_phases
 from simcore.machine import Dimension
@@ -54,7 +55,11 @@ class CollectivesInStep(ABC):
 
     @abstractmethod
     def time(self, kind: CollectiveKind, placement: Placement, size_bytes: int) -> InStepTime:
-        """Time of one; *size_bytes* is the full buffer, of an all-gather the shard."""
+        """Time of one; *size_bytes* is the full buffer, of an all-gather the shard.
+
+        Raises:
+            InfeasibleError: It is beyond what is counted.
+        """
 
 
 class QueuedCollectives(CollectivesInStep):
@@ -117,12 +122,18 @@ class FairCollectives(CollectivesInStep):
         chunks, chunk_bytes = cut(kind, size_bytes, self._system.chunks, placement.members)
         phases = self._phases(kind, placement)
         times = np.empty(len(phases), TIME)
-        used, why_not, size = list[Ints](), list[str](), chunk_bytes
+        used, why_not, size, spent_ns = list[Ints](), list[str](), chunk_bytes, 0
         for number, phase in enumerate(phases):
             rounds = rounds_of(phase, size, self._endpoint)
             slowest, fastest, links, why = self._phase_ns(phase, rounds)
             wait_ns = switches_wait_ns(phase, self._dimensions, size)
             slowest, fastest = slowest + wait_ns, fastest + wait_ns
+            spent_ns += chunks * slowest
+            if spent_ns >= MAX_NS:  # as plain numbers, which do not wrap
+                _, rate = dimension_fields(
+                    self._dimensions[phase.dimension], f"platform.dimensions[{phase.dimension}]"
+                )
+                raise too_long(rate, "one collective could take", spent_ns * 1e-9)
             times[number] = slowest, fastest, rounds.last_step_ns + wait_ns
             used.append(links)
             why_not.append(why)

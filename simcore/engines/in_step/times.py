@@ -99,6 +99,11 @@ class InStep:
             "times in step", (platform.dimensions, system, self._rate, backend, self._place), _Known
         )
 
+    @property
+    def is_fair(self) -> bool:
+        """True if messages have max-min fair parts of their links; else they queue."""
+        return self._fair
+
     def times(
         self,
         operations: Sequence[CollectiveOp],

@@ -35,6 +35,9 @@ MAX_LAYER_PASSES = 1_000_000
 _BUFFERS = 64
 """More than the buffers of one size that a layer's forward and backward pass moves."""
 
+_SENT = 32
+"""More than those of them that it sends: gathers, scatters and exchanges, forward work twice."""
+
 MOST_GROUPS = 1024
 """More than the experts whose products are one kernel."""
 
@@ -47,12 +50,14 @@ class Demand:
     """Bounds of what one NPU does in an iteration, far above any real one.
 
     Attributes:
-        moved_bytes: Through memory or the network.
+        moved_bytes: Through memory.
+        sent_bytes: Buffers of collectives and messages, each once.
         operations: Kernels and collectives.
         flop: Of all kernels.
     """
 
     moved_bytes: float
+    sent_bytes: float
     operations: int
     flop: float
 
@@ -79,9 +84,11 @@ class Demand:
                 "beyond 64-bit sizes"
             )
             raise InfeasibleError("size_in_range", reason)
-        parts = _BUFFERS + _RING_STEPS * plan.cp
+        ring_steps, weights_bytes = _RING_STEPS * plan.cp, 8.0 * sizes.weights_bytes
+        parts, passed_bytes = _BUFFERS + ring_steps, float(sizes.buffer_bytes) * passes
         return cls(
-            moved_bytes=float(sizes.buffer_bytes) * passes * parts + 8.0 * sizes.weights_bytes,
+            moved_bytes=passed_bytes * parts + weights_bytes,
+            sent_bytes=passed_bytes * (_SENT + ring_steps) + weights_bytes,
             operations=passes * parts + 8,
             flop=float(sizes.flop) + float(sizes.layer_flop) * passes,
         )
@@ -113,7 +120,11 @@ class Demand:
         npus = float(dimension.npus)
         hops = dimension.shape.most_hops(dimension.npus)
         steps = 2.0 * npus * system.chunks * self.operations
-        sent_s = over(self.moved_bytes * npus, dimension.usable_bandwidth_bytes_per_s)
+        # links of an NPU apart, or trips as in ``Traffic`` over one of them
+        sent_s = min(
+            over(self.sent_bytes * npus, dimension.usable_bandwidth_bytes_per_s),
+            over(self.sent_bytes * trips(dimension.npus), dimension.link_bandwidth_bytes_per_s),
+        )
         return steps * hops * dimension.latency_s, sent_s, steps * system.endpoint_delay_s
 
     def _npu_s(self, npu: Npu, peak: float) -> float:
@@ -178,11 +189,15 @@ class Traffic:
             members, buffer_bytes = sizes[operation.axis], operation.size_bytes
             if operation.kind in GATHERING:
                 buffer_bytes *= members
-            trips = 2.0 * (members.bit_length() + 1)
             rounds += times * 4.0 * members
-            sent_bytes += times * trips * buffer_bytes
-            member_bytes += times * trips * members
+            sent_bytes += times * trips(members) * buffer_bytes
+            member_bytes += times * trips(members) * members
             largest = max(largest, buffer_bytes)
         return cls(
             rounds=rounds, sent_bytes=sent_bytes, member_bytes=member_bytes, largest_bytes=largest
         )
+
+
+def trips(members: int) -> float:
+    """More than the times that algorithms among *members* send a buffer, one after the other."""
+    return 2.0 * (members.bit_length() + 1)

@@ -4,13 +4,20 @@ All times are whole nanoseconds in 64 bits. Something is under way at every mome
 so it cannot last longer than all of its work one after the other. That sum is taken in floating
 point, where nothing wraps, from the time of every operator and from bounds of what the network
 needs.
+
+Messages that meet may wait for those of all NPUs, so that these bounds are wide. Where NPUs stay in
+step, each collective is timed by itself before the iteration is executed: then only the one must be
+bounded, and the sum is taken of the times that were found.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcore.compute import ComputeModel
+from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.events.input import Ints
 from simcore.engines.limits.counted_time import (
     MAX_S,
@@ -23,6 +30,7 @@ from simcore.engines.limits.counted_time import (
 )
 from simcore.engines.limits.size_range import MAX_COUNT, Traffic
 from simcore.engines.stages.counts import NodeCounts
+from simcore.engines.stages.times import MessageTimes
 from simcore.errors import InfeasibleError
 from simcore.machine import Npu, Platform
 from simcore.machine.system import System
@@ -37,6 +45,10 @@ _ROUND_S = 2e-9
 
 _REDUCED = 4.0
 """More than the times that a received byte passes through memory to be reduced."""
+
+_LEAST_S = 1e-300
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,20 +80,82 @@ class TimeLimit:
         Raises:
             InfeasibleError: It could; names the field to which most of the time is due.
         """
-        if counts.traffic.largest_bytes > MAX_COUNT:
-            reason = f"a buffer of {counts.traffic.largest_bytes:.3g} bytes is beyond 64-bit sizes"
-            raise InfeasibleError("size_in_range", reason)
+        _check_sizes(counts)
         # messages that meet may wait for those of all NPUs
         npus = program.plan.npus_per_stage if self.messages_meet else 1
-        compute_s = npus * float(counts.operators @ operator_ns.astype(np.float64)) * 1e-9
-        network_s = self._network_s(counts.traffic)
-        total_s = compute_s + npus * sum(network_s)
+        compute_s = npus * _compute_s(counts, operator_ns)
+        self._check(program, counts, compute_s, npus * self._network_s(counts.traffic))
+
+    def check_each(
+        self, program: TrainingProgram | TrainingGraph, counts: NodeCounts, *, alone: bool
+    ) -> None:
+        """Check that no collective and no message can by itself take longer than is counted.
+
+        Args:
+            program: What is executed.
+            counts: Of all its nodes.
+            alone: On idle links; else those of all NPUs may be on the links with it.
+
+        Raises:
+            InfeasibleError: As ``check``.
+        """
+        _check_sizes(counts)
+        once = np.ones((1, len(program.collectives)), np.int64)
+        messages = np.minimum(counts.messages, 1)
+        sizes = counts.message_bytes
+        one = Traffic.of(program.collectives, program.groups, once, messages, sizes)
+        limit = replace(self, messages_meet=False) if alone else self
+        npus = 1 if alone else self.platform.npus
+        self._check(program, counts, 0.0, npus * limit._network_s(one))
+
+    def check_timed(
+        self,
+        program: TrainingProgram | TrainingGraph,
+        counts: NodeCounts,
+        operator_ns: Ints,
+        collectives: Sequence[CollectiveTime | None],
+        messages: MessageTimes,
+    ) -> None:
+        """``check`` by the times of collectives and messages of NPUs that stay in step.
+
+        Args:
+            program: What is executed.
+            counts: Of all its nodes.
+            operator_ns: (O,) int64, time of each operator.
+            collectives: Time of each; None where its members are at several stages.
+            messages: Those between stages.
+
+        Raises:
+            InfeasibleError: As ``check``.
+        """
+        runs = counts.collectives.sum(axis=0)
+        timed_ns = [float(time.duration_ns) if time else 0.0 for time in collectives]
+        spent_ns = float(runs @ np.array(timed_ns)) if timed_ns else 0.0
+        spent_ns += float((counts.messages * messages.time_ns.astype(np.float64)).sum())
+        untimed = np.array([[time is None for time in collectives]], np.int64) * runs
+        none = np.zeros_like(counts.messages)
+        rest = Traffic.of(program.collectives, program.groups, untimed, none, none)
+        network_s = self.platform.npus * self._network_s(rest)
+        # of collectives under way at once, each may undo what the chunks of the others overlap
+        whole_s = 2.0 * len(self.platform.dimensions) * spent_ns * 1e-9
+        share = self._network_s(counts.traffic)
+        network_s += whole_s * share / max(float(share.sum()), _LEAST_S)
+        self._check(program, counts, _compute_s(counts, operator_ns), network_s)
+
+    def _check(
+        self,
+        program: TrainingProgram | TrainingGraph,
+        counts: NodeCounts,
+        compute_s: float,
+        network_s: Floats,
+    ) -> None:
+        """Refuse times that add up to more than is counted; *network_s* as ``_network_fields``."""
+        total_s = compute_s + float(network_s.sum())
         if total_s < MAX_S:
             return
-        network_s = [npus * time_s for time_s in network_s]
-        if compute_s >= max(network_s):
+        if compute_s >= network_s.max():
             raise too_long(self._slowest(program, counts), "an iteration computes", compute_s)
-        field = self._network_fields()[network_s.index(max(network_s))]
+        field = self._network_fields()[int(network_s.argmax())]
         raise too_long(field, "an iteration could take", total_s)
 
     def _slowest(self, program: TrainingProgram | TrainingGraph, counts: NodeCounts) -> SlowField:
@@ -93,7 +167,7 @@ class TimeLimit:
 
         return slowest_field(self.platform.npu, time_ns)
 
-    def _network_s(self, traffic: Traffic) -> list[float]:
+    def _network_s(self, traffic: Traffic) -> Floats:
         """Bounds of the times that the network needs, each for one of ``_network_fields``."""
         chunks, delay_s = _CUT * self.system.chunks, self.system.endpoint_delay_s
         rounds = chunks * traffic.rounds
@@ -105,7 +179,7 @@ class TimeLimit:
             sent_s = sent_bytes / dimension.link_bandwidth_bytes_per_s
             times.append(rounds * hops * dimension.latency_s)
             times.append(sent_s * hops if self.messages_meet else sent_s)
-        return times
+        return np.array(times)
 
     def _network_fields(self) -> list[SlowField]:
         npu = self.platform.npu
@@ -118,3 +192,14 @@ class TimeLimit:
                 for field in dimension_fields(dimension, f"platform.dimensions[{index}]")
             ],
         ]
+
+
+def _check_sizes(counts: NodeCounts) -> None:
+    if counts.traffic.largest_bytes > MAX_COUNT:
+        reason = f"a buffer of {counts.traffic.largest_bytes:.3g} bytes is beyond 64-bit sizes"
+        raise InfeasibleError("size_in_range", reason)
+
+
+def _compute_s(counts: NodeCounts, operator_ns: Ints) -> float:
+    """Time of all operators of all stages, one after the other."""
+    return float(counts.operators @ operator_ns.astype(np.float64)) * 1e-9

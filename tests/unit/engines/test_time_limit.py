@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from math import inf, nan
 from typing import Any
 
@@ -179,3 +180,34 @@ def test_messages_that_meet_may_wait_for_those_of_all_npus() -> None:
     check(messages_meet=False)
     with pytest.raises(InfeasibleError, match=r"^time_in_range: platform\.dimensions\[1\]\.band"):
         check(messages_meet=True)
+
+
+@pytest.mark.parametrize(("phase_end", "too_early"), [("together", 1e3), ("each", 1e5)])
+def test_slow_links_of_a_graph_take_as_long_as_they_take_until_that_cannot_be_counted(
+    phase_end: str, too_early: float
+) -> None:
+    leaves = {"family": "leaf_spine", "params": {"leaves": 4, "npus_per_leaf": 2, "spines": 1}}
+    table = {
+        **TABLE,
+        "workload": {"model": "gpt3_175b_4layers", "sequence": 64, "global_batch": 8},
+        "platform": {"npu": "a100_80", "network": {**leaves, "latency": "500 ns"}},
+        "plan": {"tp": 2, "dp": 2, "pp": 2},
+        "system": {"phase_end": phase_end},
+        "backend": "flow",
+    }
+    time_s, slower, template = [0.0], 1e3, {**table["platform"]["network"]}
+    for power in range(9, -9, -3):
+        table["platform"] = {
+            **table["platform"],
+            "network": {**template, "bandwidth": f"1e{power} B/s"},
+        }
+        run = RunTemplate.from_table(table).with_values({})
+        try:
+            time_s.append(simulate_run(run).iteration_time_s)
+        except InfeasibleError as error:
+            refused = error
+            break
+    assert refused.rule == "time_in_range"
+    assert len(time_s) > 2
+    assert all(a < b <= slower * a for a, b in pairwise(time_s[1:]))
+    assert time_s[-1] < MAX_S < too_early * slower * time_s[-1], "refused far too early"
