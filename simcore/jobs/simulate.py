@@ -22,7 +22,7 @@ from simcore.errors import ConfigError, InfeasibleError
 from simcore.jobs.file import KEY, JobRun, Jobs
 from simcore.jobs.result import JobResult, JobsResult, SharedLink
 from simcore.memo import Memo
-from simcore.network import BACKENDS, DEFAULT_BACKEND, ExternalNetwork
+from simcore.network import BACKENDS, DEFAULT_BACKEND, ExternalNetwork, check_network
 from simcore.network.dimensions import engine_dimensions
 from simcore.network.settings import NetworkSettings
 from simcore.workload import build_graph
@@ -81,7 +81,7 @@ class _Simulation:
         self._machine = jobs.platform.model_dump_json()
         self._dimensions = engine_dimensions(jobs.platform.dimensions)
         try:
-            BACKENDS[jobs.file.backend].check(self._dimensions)
+            check_network(BACKENDS[jobs.file.backend], self._dimensions)
         except ConfigError as error:
             raise error.under("platform") from None
         self._links = PlacedLinks(self._dimensions)

@@ -105,6 +105,11 @@ def _lines(found: "Structure", name: str) -> Iterator[str]:
     if found.bisection_bytes_per_s is not None:
         cut = f"{found.bisection_bytes_per_s / 1e9:g} GB/s, {cut}"
     yield f"  bisection   {cut} ({found.bisection_method})"
+    if found.circuits:
+        yield (
+            f"  circuits    {found.circuits} of the cables are up by turns, over "
+            f"{found.circuit_ports} ports of circuit switches; what stands above is of all cables"
+        )
     for a, b, links, ways in found.pairs:
         far = "no way" if links is None else f"{links} links, {ways} shortest ways"
         yield f"  {a} to {b}: {far}"
