@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictInt, model_validator
 
 from simcore.errors import ConfigError
 from simcore.schema import Schema, Seconds
@@ -22,7 +22,7 @@ class CircuitLimit(Schema):
             of them, and receives over as many.
     """
 
-    cables: str | tuple[int | str, ...]
+    cables: str | tuple[StrictInt | str, ...]
     most: int = Field(ge=1)
     per: str = NPU
     each_way: bool = False
