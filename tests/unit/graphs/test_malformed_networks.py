@@ -1,4 +1,4 @@
-"""Networks that make no sense: one sentence that names the file and the place, never a traceback."""
+"""Networks that make no sense: one sentence with file and place, never a traceback."""
 
 import json
 from pathlib import Path
