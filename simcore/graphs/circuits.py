@@ -1,5 +1,6 @@
 """Circuits of a network: links that are up by turns, and the limits that they keep."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,20 @@ class Circuits:
     reconfiguration_ns: tuple[float, ...]
     ports: Ints
 
+    @property
+    def turn(self) -> bool:
+        """True if they are not all up at once."""
+        counted = Counter(group for groups in self.groups for group in groups)
+        return any(count > self.most[group] for group, count in counted.items())
+
+
+def standing(graph: NetworkGraph, kind: str) -> Circuits:
+    """Circuits of a *kind* of cables that are all up all the time."""
+    told = {"cables": kind, "most": max(graph.cables, 1)}
+    data = {"reconfiguration": "0 ns", "at_once": [told]}
+    rules = CircuitRules.from_file_data(data, at="circuits")
+    return circuits_of(graph, rules, "circuits")
+
 
 def refuse_circuits(graph: NetworkGraph, what: str) -> None:
     """Refuse links of *graph* that are up by turns, in *what* uses all at once.
@@ -38,7 +53,7 @@ def refuse_circuits(graph: NetworkGraph, what: str) -> None:
     Raises:
         ConfigError: There are such links.
     """
-    if graph.circuits is not None:
+    if graph.circuits is not None and graph.circuits.turn:
         rule = f"must be left out: {what} use all links at once"
         raise ConfigError("circuits", rule, got=f"{len(graph.circuits.groups)} circuits")
 

@@ -189,3 +189,19 @@ def test_ports_of_circuit_switches_are_counted_and_priced() -> None:
         graph = NetworkFile.from_file_data(told, at="network").graph()
         shown = describe(graph)
         assert (shown.circuits, shown.circuit_ports) == (32, ports)
+
+
+def test_a_slice_of_a_tpu_is_a_torus_through_as_many_circuit_switches_as_published() -> None:
+    """4,096 chips in cubes of 4 x 4 x 4: 48 switches of 128 ports (arXiv:2304.01433)."""
+    machine = platform("torus_slice", cubes=[4, 4, 4]).network
+    assert machine is not None
+    bill = network_bill(machine.parts(), Catalogue(shipped_parts()), HostPorts())
+    assert {line.part: line.count for line in bill.lines}["palomar"] == 48
+    for cubes, twist in (([1, 2], 0), ([1, 2], 3)):
+        own = platform("torus_slice", cubes=cubes, cube=3, twist=twist)
+        same = platform("torus", dims=[3, 6])
+        if twist:
+            same = platform("twisted_torus", dims=[3, 6], twist=twist)
+        for backend in ("flow", "congestion_unaware"):
+            found = last_ns(own, "all_reduce", "ring", backend)
+            assert found == last_ns(same, "all_reduce", "ring", backend)

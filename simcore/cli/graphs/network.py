@@ -110,7 +110,7 @@ def _lines(found: "Structure", name: str) -> Iterator[str]:
     yield f"  bisection   {cut} ({found.bisection_method})"
     if found.circuits:
         yield (
-            f"  circuits    {found.circuits} of the cables are up by turns, over "
+            f"  circuits    {found.circuits} of the cables lead through "
             f"{found.circuit_ports} ports of circuit switches; what stands above is of all cables"
         )
     for a, b, links, ways in found.pairs:

@@ -43,7 +43,7 @@ class Structure:
         bisection_method: How that is known, or why it is not.
         bisection_bytes_per_s: Least bandwidth between halves of the NPUs, one way; None: not
             computed, or the speed of the cables is not told.
-        circuits: Cables that are up by turns.
+        circuits: Cables that lead through circuit switches.
         circuit_ports: Ports of NPUs and switches that lead to circuit switches.
         pairs: For each pair asked for: both NPUs, links, shortest ways (None: no way).
     """
