@@ -13,7 +13,7 @@ from simcore.engines.limits.size_range import Demand
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.machine import Npu, Platform
 from simcore.memo import Memo
-from simcore.network import BACKENDS
+from simcore.network import BACKENDS, check_network
 from simcore.network.dimensions import engine_dimensions
 from simcore.units import format_memory
 from simcore.workload import ParallelPlan, Workload, check_plan
@@ -179,7 +179,7 @@ def _check_models(run: Run) -> None:
     if run.backend not in BACKENDS:
         raise BACKENDS.unknown(run.backend, at="backend")
     try:
-        BACKENDS[run.backend].check(engine_dimensions(run.platform.dimensions))
+        check_network(BACKENDS[run.backend], engine_dimensions(run.platform.dimensions))
     except ConfigError as error:
         raise error.under("platform") from None
     check_schedules(run.system, run.platform.dimensions)

@@ -330,7 +330,7 @@ def _setting(file: StudyFile, folder: str) -> RunFacts:
 
 def _facts_of(machine: Platform) -> tuple[DimensionFacts, ...]:
     return tuple(
-        DimensionFacts(topology=one.topology, npus=one.npus, network=one.network is not None)
+        DimensionFacts(topology=one.topology, npus=one.npus, network=one.takes_schedules)
         for one in machine.dimensions
     )
 

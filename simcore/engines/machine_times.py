@@ -23,7 +23,15 @@ from simcore.errors import ConfigError
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
-from simcore.network import BACKENDS, ExternalNetwork, Flit, NetworkDimension, Packet
+from simcore.network import (
+    BACKENDS,
+    ExternalNetwork,
+    Flit,
+    NetworkDimension,
+    Packet,
+    has_circuits,
+    on_links,
+)
 from simcore.network.base import LinkRule
 from simcore.network.dimensions import engine_dimensions
 from simcore.network.queued import Queued
@@ -109,27 +117,31 @@ class MachineTimes:
         )
 
     def _times_in_step(self) -> InStep | None:
-        """Times of NPUs in step, all of one speed; placed ranks only where links are shared out."""
+        """Times of NPUs in step, all of one speed, on links that are all up.
+
+        Placed ranks are in it only where links are shared out.
+        """
         rule = BACKENDS[self.backend].link_rule
         if (
             rule is None
             or self.platform.npu_scale
+            or has_circuits(engine_dimensions(self.platform.dimensions))
             or (self.where is not None and rule is not LinkRule.FAIR)
         ):
             return None
         return InStep(self.platform, self.system, self.backend, self.memo, self.where)
 
     def outside(self) -> ExternalNetwork | None:
-        """The network of one run, where it is made with settings, or ranks are placed.
+        """The network of one run, where it is made with settings, ranks are placed or links turn.
 
         Raises:
             ConfigError: It cannot be made with them.
         """
-        settings = None if self.where is None else NetworkSettings()
-        settings = self._network or settings
+        dimensions = engine_dimensions(self.platform.dimensions)
+        is_made = self.where is not None or has_circuits(dimensions)
+        settings = self._network or (NetworkSettings() if is_made else None)
         if settings is None:
             return None
-        dimensions = engine_dimensions(self.platform.dimensions)
         return outside_of(self.backend, dimensions, settings, apart=self.where is not None)
 
     def placed(self, where: Ints) -> "MachineTimes":
@@ -251,6 +263,8 @@ def outside_of(
         ConfigError: It cannot be made with these settings.
     """
     kind = BACKENDS[backend]
+    if has_circuits(dimensions):
+        return on_links(kind, dimensions)
     if apart and settings.packets.from_dimension and issubclass(kind, (Packet, Flit)):
         rule = "must be 0 where ranks are placed, or jobs share a machine"
         raise ConfigError("network.from_dimension", rule, got=settings.packets.from_dimension)

@@ -39,6 +39,8 @@ def find_config(kind: str, name: str, *, at: str, beside: Path | None = None) ->
         return path
     file = "a .yaml file, a config.json" if kind == "models" else "a .yaml file"
     rule = f"must be {file} or one of {', '.join(known)}{did_you_mean(name, known)}"
+    if not known:
+        rule = f"must be {file}: none of a short name is shipped"
     raise ConfigError(at, rule, got=name)
 
 

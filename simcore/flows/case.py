@@ -10,6 +10,7 @@ import numpy as np
 from simcore.errors import ConfigError
 from simcore.files.json_file import read_json
 from simcore.flows.simulate import FlowTable
+from simcore.graphs.circuits import refuse_circuits
 from simcore.graphs.graph import Ints, NetworkGraph
 from simcore.graphs.read import graph_of_table
 from simcore.graphs.read.link_list import checked_rows, is_number, is_whole
@@ -63,6 +64,7 @@ def case_of(data: object) -> FlowCase:
     if not isinstance(data, Mapping):
         raise ConfigError("", "must be a table of keys and values", got=data)
     graph = graph_of_table(data.get("graph"))
+    refuse_circuits(graph, "files of flows")
     kind = data.get("kind", _EXPLICIT)
     if kind not in (_EXPLICIT, "rule"):
         raise ConfigError("kind", "must be explicit or rule", got=kind)

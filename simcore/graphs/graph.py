@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
+
+if TYPE_CHECKING:
+    from simcore.graphs.circuits import Circuits
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -39,6 +43,7 @@ class NetworkGraph:
         dims: Sizes of the dimensions in which NPU ``x0 + d0 x1 + ...`` has coordinates; empty
             where there are none.
         wraps: Whether the shorter way in a dimension may lead around.
+        circuits: Links that are up by turns; None: all links are up at once.
     """
 
     npus: int
@@ -56,6 +61,7 @@ class NetworkGraph:
     npus_forward: bool = True
     dims: tuple[int, ...] = ()
     wraps: bool = False
+    circuits: "Circuits | None" = None
     _kept: dict[str, object] = field(default_factory=dict, repr=False)
 
     @property
@@ -78,7 +84,7 @@ class NetworkGraph:
         return replace(self, npus_forward=npus_forward, _kept={})
 
     def with_links(self, own: Ints) -> "NetworkGraph":
-        """Graph of the same nodes with the links *own* alone, numbered anew in that order."""
+        """Graph of the same nodes with the links *own* alone, numbered anew, all up at once."""
         return replace(
             self,
             link_from=self.link_from[own],
@@ -87,6 +93,7 @@ class NetworkGraph:
             latency_ns=self.latency_ns[own],
             half=self.half[own],
             cable_of=self.cable_of[own],
+            circuits=None,
             _kept={},
         )
 

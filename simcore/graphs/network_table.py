@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
 from simcore.errors import ConfigError
+from simcore.graphs.circuit_rules import CircuitRules
 from simcore.schema import Bytes, BytesPerS, Schema, Seconds
 from simcore.terms import Precision
 
@@ -41,6 +43,7 @@ class FamilyChoice(Schema):
         latency_s: Of one cable.
         cables: Speed of cables by kind.
         shape: NPUs of each level.
+        circuits: Cables that are up by turns.
     """
 
     family: str = ""
@@ -50,6 +53,7 @@ class FamilyChoice(Schema):
     latency_s: Seconds | None = Field(default=None, alias="latency", ge=0)
     cables: dict[str, CableSpeed] = Field(default_factory=dict)
     shape: tuple[int, ...] = ()
+    circuits: CircuitRules | None = None
 
 
 class InNetwork(Schema):
@@ -134,6 +138,7 @@ class NetworkFile(Schema):
         shape: NPUs of each level, innermost first, along which groups of NPUs and the phases of
             collectives are laid; those of the family unless given.
         in_network: Work that its switches can do for collectives.
+        circuits: Cables that are up by turns, as optical circuit switches set them up.
         speed: All bandwidths are this many times what they are told to be.
         pairs: NPUs whose distance and shortest ways are asked for.
     """
@@ -150,6 +155,7 @@ class NetworkFile(Schema):
     routing: dict[str, Any] = Field(default_factory=dict)
     shape: tuple[int, ...] = ()
     in_network: InNetwork = Field(default_factory=InNetwork)
+    circuits: CircuitRules | None = None
     speed: float = Field(default=1.0, gt=0)
     pairs: tuple[tuple[int, int], ...] = ()
 
@@ -191,14 +197,19 @@ class NetworkFile(Schema):
         """The graph, with the speeds that are told.
 
         Raises:
-            ConfigError: An unknown family, parameters that break a rule, or a kind of cables that
-                the network does not have.
+            ConfigError: An unknown family, parameters that break a rule, or cables that the
+                network does not have.
         """
         place = f"{at}." if at else ""
         graph = self._given(place) if self.graph_table is not None else self._built(place)
         if self.npus_forward is not None:
             graph = graph.forwarding(self.npus_forward)
-        return self._with_speeds(graph, place)
+        graph = self._with_speeds(graph, place)
+        if self.circuits is None:
+            return graph
+        from simcore.graphs.circuits import circuits_of
+
+        return replace(graph, circuits=circuits_of(graph, self.circuits, f"{place}circuits"))
 
     @property
     def has_speeds(self) -> bool:
@@ -248,8 +259,6 @@ class NetworkFile(Schema):
             raise error.under(f"{place}graph") from None
 
     def _with_speeds(self, graph: "NetworkGraph", place: str) -> "NetworkGraph":
-        from dataclasses import replace
-
         import numpy as np
 
         for kind in self.cables:

@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 
+from simcore.graphs.circuits import Circuits
 from simcore.graphs.graph import Floats, Ints, NetworkGraph
 from simcore.graphs.network_table import NetworkFile
 from simcore.graphs.routing.table import RouteTable
@@ -29,6 +30,7 @@ class JoinedLine(ABC):
         npus_forward: Whether messages pass through NPUs.
         halves: Whether a link carries both directions.
         levels: Dimensions that it stands for.
+        circuits: Links that are up by turns; None: all are up at once.
     """
 
     npus: int
@@ -39,6 +41,7 @@ class JoinedLine(ABC):
     npus_forward: bool = True
     halves: bool = False
     levels: int = 1
+    circuits: Circuits | None = None
 
     @abstractmethod
     def way(self, source: int, target: int) -> Way:
@@ -131,7 +134,7 @@ class NetworkLine(JoinedLine):
         graph = self._routed.graph
         self.ends, self.nodes = (graph.link_from, graph.link_to), graph.nodes
         self.npus_forward, self.halves = graph.npus_forward, bool(graph.half.any())
-        self.levels = len(self._routed.levels)
+        self.levels, self.circuits = len(self._routed.levels), graph.circuits
 
     def way(self, source: int, target: int) -> Way:
         return self._routed.way(source, target)
@@ -154,7 +157,7 @@ class StackedGraph:
         self._lines = tuple(lines)
         self._dimensions = _first_dimensions(self._lines)
         npus = prod(line.npus for line in lines)
-        copies = [npus // line.npus for line in lines]
+        copies = self._copies = [npus // line.npus for line in lines]
         counts = [len(line.latency_ns) * copy for line, copy in zip(lines, copies, strict=True)]
         self._first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         each = list(zip(lines, copies, strict=True))
@@ -189,6 +192,28 @@ class StackedGraph:
         line = self._lines[place]
         own = npu // (stride * line.npus) * stride + npu % stride
         return links + int(self._first[place]) + own * len(line.latency_ns)
+
+    def circuits(self) -> Circuits:
+        """Circuits of all lines."""
+        of_link, most, reconfiguration_ns = list[Ints](), list[int](), list[float]()
+        groups = list[tuple[int, ...]]()
+        for line, copies in zip(self._lines, self._copies, strict=True):
+            own = line.circuits
+            for _ in range(copies):
+                if own is None:
+                    of_link.append(np.full(len(line.latency_ns), -1))
+                    continue
+                of_link.append(np.where(own.of_link < 0, -1, own.of_link + len(groups)))
+                groups += [tuple(one + len(most) for one in counted) for counted in own.groups]
+                most += own.most
+                reconfiguration_ns += own.reconfiguration_ns
+        return Circuits(
+            of_link=np.concatenate(of_link),
+            groups=tuple(groups),
+            most=tuple(most),
+            reconfiguration_ns=tuple(reconfiguration_ns),
+            ports=np.zeros(0, np.int64),
+        )
 
     def as_graph(self) -> NetworkGraph:
         """Network of the same links, whose ways are those of this stack."""

@@ -80,6 +80,11 @@ class Dimension(Schema):
         return TOPOLOGIES[self.topology]
 
     @property
+    def takes_schedules(self) -> bool:
+        """True if schedules can be synthesised for it: it is of a network with all links up."""
+        return self.network is not None and self.network.circuits is None
+
+    @property
     def links_per_npu(self) -> int:
         """Links of one NPU in this dimension."""
         return self.shape.links_per_npu(self.npus)

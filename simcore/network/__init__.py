@@ -13,6 +13,7 @@ from simcore.network.congestion_aware import CongestionAware, CongestionAwareMul
 from simcore.network.congestion_unaware import CongestionUnaware
 from simcore.network.flit import Flit
 from simcore.network.flow import Flow
+from simcore.network.on_circuits import OnCircuits, check_network, has_circuits, on_links
 from simcore.network.packet import Packet
 from simcore.registry import Registry, class_of
 
@@ -43,5 +44,9 @@ __all__ = [
     "NetworkAccount",
     "NetworkBackend",
     "NetworkDimension",
+    "OnCircuits",
     "Packet",
+    "check_network",
+    "has_circuits",
+    "on_links",
 ]

@@ -53,6 +53,7 @@ class NetworkBackend:
             what all others send: every NPU and every message is then followed.
         has_bounds: Whether no message arrives sooner than in ``congestion_unaware``, with each
             hop's time rounded down to whole ns; else lower bounds are those of computing alone.
+        takes_turns: Whether links of a network may be up by turns (``circuits``).
         counts_bytes: Whether a receive ends when its bytes have come, in however many messages with
             its tag; else it takes one message of its size.
     """
@@ -61,6 +62,7 @@ class NetworkBackend:
     messages_meet: ClassVar[bool] = True
     link_rule: ClassVar[LinkRule | None] = None
     has_bounds: ClassVar[bool] = False
+    takes_turns: ClassVar[bool] = False
     counts_bytes: ClassVar[bool] = False
 
     @classmethod

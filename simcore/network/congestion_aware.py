@@ -15,7 +15,7 @@ class CongestionAwareMultidim(NetworkBackend):
 
     kernel_code = AWARE
     link_rule = LinkRule.QUEUED
-    has_bounds = True
+    has_bounds = takes_turns = True
 
 
 class CongestionAware(CongestionAwareMultidim):

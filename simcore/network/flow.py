@@ -23,7 +23,7 @@ class Flow(LinkNetwork):
     """
 
     link_rule = LinkRule.FAIR
-    has_bounds = True
+    has_bounds = takes_turns = True
 
     def __init__(self, dimensions: Sequence[NetworkDimension]) -> None:
         # Imported where used: every run reads this file, few need the compiler behind the flows.

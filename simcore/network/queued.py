@@ -7,6 +7,7 @@ from heapq import heappop, heappush
 from math import prod
 from typing import NamedTuple
 
+from simcore.errors import ConfigError
 from simcore.network.base import Arrival, ExternalNetwork, LinkRule, NetworkDimension
 
 
@@ -109,21 +110,26 @@ class Queued(ExternalNetwork):
 
     The rules of ``congestion_aware_multidim``, for ranks that run on NPUs of other numbers and for
     several jobs on one machine, whose messages the kernel of one job does not see. Levels of a
-    network are the dimensions that they are like, as there.
+    network are the dimensions that they are like, as there, unless it is told otherwise.
     Source: the ``congestion-multidim`` branch of ASTRA-sim's analytical network.
+
+    Args:
+        dimensions: Of the network, innermost first.
+        by_levels: Whether levels of a network are the dimensions that they are like; else messages
+            queue for the links of the network itself, whole on one way.
     """
 
     link_rule = LinkRule.QUEUED
     stops_at_arrivals = True
 
-    def __init__(self, dimensions: Sequence[NetworkDimension]) -> None:
+    def __init__(self, dimensions: Sequence[NetworkDimension], *, by_levels: bool = True) -> None:
         # Imported where used: every run reads this package, few need graphs.
         from simcore.graphs.stack import StackedGraph
         from simcore.network.lines import lines_of
 
         super().__init__(dimensions)
         self._npus = prod(one.npus for one in dimensions)
-        self._graph = StackedGraph(lines_of(as_stacked(dimensions)))
+        self._graph = StackedGraph(lines_of(as_stacked(dimensions) if by_levels else dimensions))
         self._links = QueuedLinks(
             self._graph.bytes_per_ns.tolist(), self._graph.latency_ns.tolist()
         )
@@ -133,7 +139,11 @@ class Queued(ExternalNetwork):
         pair = src * self._npus + dst
         way = self._ways.get(pair)
         if way is None:
-            way = self._ways[pair] = self._graph.way(src, dst)[0].tolist()
+            links, parts = self._graph.way(src, dst)
+            if (parts < 1.0).any():
+                rule = "must keep messages whole where they queue for links: choose backend: flow"
+                raise ConfigError("platform.network.routing", rule, got="a way that is spread")
+            way = self._ways[pair] = links.tolist()
         self._links.send(now_ns, message, size_bytes, way)
 
     def next_event_ns(self) -> int | None:

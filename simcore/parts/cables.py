@@ -25,13 +25,13 @@ class Links:
         count: Links.
         gbps: Speed of each, Gb/s.
         length_m: Of each.
-        ends: Where its two ends are, ``nic`` or ``switch``.
+        ends: Where its ends are that take a module if it is optical, ``nic`` or ``switch``.
     """
 
     count: int
     gbps: float
     length_m: float
-    ends: tuple[str, str]
+    ends: tuple[str, ...]
 
 
 def cabled(links: Links, parts: Catalogue, group: str) -> list[BillLine]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.graphs.structure.parts import NPU, CableParts, NetworkParts, SwitchParts
+from simcore.graphs.structure.parts import CIRCUIT, NPU, CableParts, NetworkParts, SwitchParts
 from simcore.parts.cables import (
     BEYOND_M,
     HALL_ENDPOINTS,
@@ -92,6 +92,7 @@ def network_bill(parts: NetworkParts, catalogue: Catalogue, host: HostPorts) -> 
         lines = [
             *_switch_lines(parts.switches, own, catalogue),
             *(one for cable in cables for one in _cable_lines(cable, parts.npus, catalogue, host)),
+            *_circuit_lines(cables, catalogue),
         ]
         cards, ports = _card_lines(cables, parts.npus, catalogue, host)
     except ConfigError as error:
@@ -141,17 +142,33 @@ def _cable_lines(
     cable: CableParts, npus: int, catalogue: Catalogue, host: HostPorts
 ) -> list[BillLine]:
     speed, beside = _ports(cable.bytes_per_s, catalogue)
-    ends = tuple("nic" if end == NPU else "switch" for end in cable.ends)
+    ends = tuple("nic" if end == NPU else "switch" for end in cable.ends if end != CIRCUIT)
+    if len(ends) == 1:  # light passes a circuit switch, which takes the reach of single-mode fibre
+        links = Links(count=cable.count * beside, gbps=speed, length_m=BEYOND_M, ends=ends)
+        return cabled(links, catalogue, GROUP)
     if ends == ("switch", "switch"):
         length_m = HALL_M if npus <= HALL_ENDPOINTS else BEYOND_M
     elif cable.joins <= host.npus_per_rack and (cable.consecutive or npus <= host.npus_per_rack):
         length_m = RACK_M
     else:
         length_m = ROW_M if cable.joins <= 8 * host.npus_per_rack or "switch" in ends else HALL_M
-    links = Links(
-        count=cable.count * beside, gbps=speed, length_m=length_m, ends=(ends[0], ends[1])
-    )
+    links = Links(count=cable.count * beside, gbps=speed, length_m=length_m, ends=ends)
     return cabled(links, catalogue, GROUP)
+
+
+def _circuit_lines(cables: list[CableParts], catalogue: Catalogue) -> Iterator[BillLine]:
+    """Circuit switches with a port for each cable that ends in one."""
+    ports = sum(
+        cable.count * _ports(cable.bytes_per_s, catalogue)[1]
+        for cable in cables
+        if CIRCUIT in cable.ends
+    )
+    if ports:
+        found = next(catalogue.of_kind("circuit_switch"), None)
+        if found is None:
+            raise InfeasibleError("parts", "no circuit switch is on the list")
+        name, part = found
+        yield bill_line(GROUP, name, part, ceil(ports / (part.ports or 1)))
 
 
 def _card_lines(

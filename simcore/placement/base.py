@@ -73,8 +73,11 @@ class PlacementRule(ABC):
 
     Attributes:
         options: Names, ranges and defaults of what a file may say.
+        weighs_traffic: It chooses by what links carry, which need not be what takes time: ranks
+            stay as they are where an iteration is sooner so.
     """
 
+    weighs_traffic: ClassVar[bool] = False
     options: ClassVar[type[PlacementOptions]] = PlacementOptions
 
     @abstractmethod

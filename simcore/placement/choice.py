@@ -40,6 +40,11 @@ class PlacementChoice(Schema):
         """True if ranks may run on NPUs of other numbers."""
         return self.rule != AS_IS
 
+    @property
+    def weighs_traffic(self) -> bool:
+        """True if the rule chooses by what links carry."""
+        return PLACEMENTS[self.rule].weighs_traffic
+
     def place(self, ranks: Ranks, at: str = "placement") -> Ints:
         """(n,) NPU of each rank.
 

@@ -38,6 +38,7 @@ class Greedy(PlacementRule):
     that the outcome never costs more.
     """
 
+    weighs_traffic = True
     options = GreedyOptions
 
     def place(self, ranks: Ranks, options: GreedyOptions) -> Ints:

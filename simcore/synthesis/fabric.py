@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simcore.errors import ConfigError
 from simcore.files.json_file import read_json
 from simcore.files.yaml_file import read_yaml
+from simcore.graphs.circuits import refuse_circuits
 from simcore.graphs.graph import MOST_NODES, NetworkGraph
 from simcore.graphs.read import read_networks
 from simcore.graphs.read.link_list import checked_rows, is_number, is_whole
@@ -126,7 +127,9 @@ def read_fabric(path: Path, switch_copies: bool = False, switch_reduces: bool = 
     try:
         own = networks[0].in_network
         copies, reduces = switch_copies or own.multicasts, switch_reduces or own.reduces
-        return fabric_of(networks[0].graph(), copies, reduces)
+        graph = networks[0].graph()
+        refuse_circuits(graph, "synthesised schedules")
+        return fabric_of(graph, copies, reduces)
     except ConfigError as error:
         raise error.in_file(path) from None
 

@@ -16,6 +16,7 @@ SAMPLES: dict[str, dict[str, object]] = {
     "mesh": {"dims": [3, 2]},
     "torus": {"dims": [3, 4]},
     "twisted_torus": {"dims": [2, 4], "twist": 2},
+    "torus_slice": {"cubes": [1, 2], "cube": 3},
     "hypercube": {"d": 3},
     "fully_connected": {"n": 5},
     "star": {"n": 4},
@@ -38,7 +39,7 @@ SAMPLES: dict[str, dict[str, object]] = {
     "slim_fly": {"q": 3, "terminals": 1},
 }
 OPTIONS: dict[str, dict[str, object]] = {"dmodk": {"divisors": (1, 2, 4, 8)}}
-GRIDS = ("ring", "mesh", "torus", "hypercube")
+GRIDS = ("ring", "mesh", "torus", "torus_slice", "hypercube")
 
 
 def test_every_family_has_a_sample() -> None:

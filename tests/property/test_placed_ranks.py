@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from simcore import load_jobs, simulate_jobs
 from simcore.cli.app import cli
 from simcore.config import RunTemplate, load_run
 from simcore.engines.choose import Engine
@@ -18,6 +19,7 @@ from simcore.errors import ConfigError
 from simcore.memo import Memo
 from simcore.network.dimensions import engine_dimensions
 from simcore.placement.choice import PlacementChoice
+from simcore.placement.greedy import Greedy
 from simcore.simulation import Simulator, run_with_iteration
 
 LEAVES = {
@@ -75,6 +77,26 @@ def test_a_bad_order_of_axes_is_mended_by_traffic() -> None:
     assert any("bytes of tp cross 2 links on average (2.67)" in note for note in mended.notes)
 
 
+def test_traffic_that_nobody_waits_for_does_not_slow_an_iteration_down() -> None:
+    bad = {"plan": {"tp": 4, "dp": 2, "order": "dp-tp-pp-cp-ep"}}  # links carry less as placed
+    assert time_s(run_file("flow", "greedy", **bad)) == time_s(run_file("flow", **bad))
+
+
+def test_ranks_stay_where_weighing_traffic_would_slow_them_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Greedy, "place", lambda *_: np.array(SWAPPED))
+    kept = Simulator().simulate(load_run(run_file("flow", "greedy")))
+    assert kept.iteration_time_s == time_s(run_file("flow"))
+    assert any("placement greedy: ranks stay as they are" in note for note in kept.notes)
+    job = {key: run_file("flow", "greedy")[key] for key in ("workload", "plan", "placement")}
+    machine = {"version": 1, "platform": {"npu": "h100_80", "network": LEAVES}, "backend": "flow"}
+    table = {**machine, "jobs": [{"name": "a", **job}]}
+    found = simulate_jobs(load_jobs(table)).jobs[0]
+    assert found.alone_s == pytest.approx(kept.iteration_time_s, rel=0.05)
+    assert "ranks stay as they are" in found.note
+
+
 def test_placed_ranks_in_step_take_as_long_as_each_followed() -> None:
     run = load_run(run_file("flow", [4, 5, 6, 7, 0, 1, 2, 3]))
     result, in_step = run_with_iteration(run)
@@ -126,7 +148,8 @@ def test_what_needs_ranks_as_they_are_is_refused(more: dict[str, Any], told: str
 
 
 def test_the_command_writes_a_list_that_a_run_reads(tmp_path: Path) -> None:
-    bad = run_file("flow", plan={"tp": 4, "dp": 2, "order": "dp-tp-pp-cp-ep"})
+    work = {"model": MODEL, "sequence": 256, "global_batch": 64}
+    bad = run_file("flow", plan={"tp": 4, "dp": 2, "order": "dp-tp-pp-cp-ep"}, workload=work)
     (tmp_path / "run.json.yaml").write_text(json.dumps(bad))
     call = ["place", str(tmp_path / "run.json.yaml"), "--placement", "greedy"]
     done = CliRunner().invoke(cli, [*call, "--out", str(tmp_path / "ranks.json")])

@@ -61,7 +61,7 @@ class Biller:
             *self._networks(platform, inner, server),
         ]
         lines = [
-            *self._accelerators(platform, server),
+            *self._accelerators(platform, inner, server),
             *scale_up,
             *tier_lines(platform, self._parts),
             *(one for fabric in wired for one in fabric.lines),
@@ -91,10 +91,14 @@ class Biller:
                 bill = network_bill(parts, self._parts, host)
                 yield bill.times(platform.npus // parts.npus)
 
-    def _accelerators(self, platform: Platform, server: Part | None) -> list[BillLine]:
-        """The accelerators with their share of servers, hosts, cards and scale-up switches."""
+    def _accelerators(self, platform: Platform, inner: int, server: Part | None) -> list[BillLine]:
+        """The accelerators with their share of servers, hosts, cards and scale-up switches.
+
+        Servers are bought whole; accelerators of theirs that no domain uses draw no power.
+        """
         npu, npus = platform.npu, platform.npus
-        usd = npus * self._prices.accelerator_usd(npu) if self._priced else 0.0
+        bought = _bought(platform, inner, server)
+        usd = bought * self._prices.accelerator_usd(npu) if self._priced else 0.0
         spread = self._parts["accelerator_range"]
         power = npu.system_power_w
         if power is None:
@@ -106,13 +110,13 @@ class Biller:
                 group="accelerators",
                 part=npu.name,
                 what=f"accelerator with its share of the server{sold}",
-                count=npus,
+                count=bought,
                 usd=usd,
                 low_usd=usd * (spread.low_usd or 1.0),
                 high_usd=usd * (spread.high_usd or 1.0),
                 power_w=npus * power,
                 most_power_w=npus * power,
-                rack_units=npus * units,
+                rack_units=bought * units,
             )
         ]
 
@@ -164,6 +168,20 @@ class Biller:
                 estimate=spares.estimate,
             ),
         ]
+
+
+def _bought(platform: Platform, inner: int, server: Part | None) -> int:
+    """Accelerators in the servers of *platform*: a scale-up domain lies in servers of its own.
+
+    Several domains share one where they fit: of 72 accelerators in a rack a domain of 64 leaves 8.
+    """
+    domain = prod(dimension.npus for dimension in platform.dimensions[:inner])
+    if server is None or not server.npus or domain > platform.npus:
+        return platform.npus
+    domains, beside = platform.npus // domain, max(1, server.npus // domain)
+    if domain == 1 or server.npus % domain == 0 or domain % server.npus == 0:
+        return platform.npus
+    return ceil(domains / beside) * ceil(domain / server.npus) * server.npus
 
 
 def _custom(dimension: Dimension, joined: int, rack: int) -> str:

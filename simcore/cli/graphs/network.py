@@ -34,6 +34,7 @@ def show(file: Path, out: Path | None, npu: str | None) -> None:
     from simcore.cli.settings import write_text
     from simcore.errors import ConfigError
     from simcore.graphs.read import read_networks
+    from simcore.graphs.routed import routed
     from simcore.graphs.structure import describe
 
     networks, listed = read_networks(file)
@@ -41,6 +42,8 @@ def show(file: Path, out: Path | None, npu: str | None) -> None:
     for one in networks:
         try:
             graph, speeds = one.graph(), one.has_speeds
+            if speeds and (one.routing or one.shape):
+                routed(one).way(0, 1)  # refuses what a run with it would
             found[one.id] = describe(graph, one.pairs, one.formula(), has_speeds=speeds)
         except ConfigError as error:
             raise (error.under(one.id) if one.id else error).in_file(file) from None
@@ -105,6 +108,11 @@ def _lines(found: "Structure", name: str) -> Iterator[str]:
     if found.bisection_bytes_per_s is not None:
         cut = f"{found.bisection_bytes_per_s / 1e9:g} GB/s, {cut}"
     yield f"  bisection   {cut} ({found.bisection_method})"
+    if found.circuits:
+        yield (
+            f"  circuits    {found.circuits} of the cables lead through "
+            f"{found.circuit_ports} ports of circuit switches; what stands above is of all cables"
+        )
     for a, b, links, ways in found.pairs:
         far = "no way" if links is None else f"{links} links, {ways} shortest ways"
         yield f"  {a} to {b}: {far}"

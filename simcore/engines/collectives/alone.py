@@ -14,7 +14,14 @@ from simcore.flits.settings import FlitNetwork
 from simcore.machine import Dimension, Platform
 from simcore.machine.admitted import admitted_algorithms
 from simcore.machine.system import System
-from simcore.network import BACKENDS, DEFAULT_BACKEND, ExternalNetwork, Flit
+from simcore.network import (
+    BACKENDS,
+    DEFAULT_BACKEND,
+    ExternalNetwork,
+    Flit,
+    check_network,
+    on_links,
+)
 from simcore.network.dimensions import engine_dimensions
 from simcore.terms import CollectiveKind
 
@@ -54,7 +61,7 @@ class Asked:
         members = self.npus or prod(sizes)
         if members > prod(sizes):
             raise ConfigError("--npus", f"must be at most {prod(sizes)}", got=members)
-        BACKENDS[self.backend].check(engine_dimensions(platform.dimensions))
+        check_network(BACKENDS[self.backend], engine_dimensions(platform.dimensions))
         return place_group("the collective", 1, members, sizes)
 
     def network(self, platform: Platform) -> ExternalNetwork | None:
@@ -69,7 +76,7 @@ class Asked:
         if self.routers:
             rule = "must set no routers without --backend flit"
             raise ConfigError("--set", rule, got=sorted(self.routers))
-        return kind(dimensions) if issubclass(kind, ExternalNetwork) else None
+        return on_links(kind, dimensions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +142,7 @@ def _of_all(
             collective,
             dimensions[d].topology,
             placement.extent[d],
-            network=dimensions[d].network is not None,
+            network=dimensions[d].takes_schedules,
         )
         for d in placement.involved
     ]

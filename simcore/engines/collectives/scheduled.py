@@ -104,7 +104,7 @@ def scheduled_phase(
         ConfigError: Its dimension is no part of a network that is a graph.
     """
     own = levels[phase.dimension]
-    if own.network is None:
+    if own.network is None or own.network.circuits is not None:
         raise _no_network(phase.kind.name.lower(), own, phase.dimension)
     first = phase.dimension - own.level
     below = npus = 1
@@ -128,7 +128,7 @@ def scheduled_phase(
 
 
 def check_schedules(system: "System", dimensions: Sequence["Dimension"]) -> None:
-    """Refuse synthesised collectives in dimensions that are no part of a network.
+    """Refuse synthesised collectives in dimensions that are no part of a network with all links up.
 
     Raises:
         ConfigError: Names the first such dimension.
@@ -137,11 +137,14 @@ def check_schedules(system: "System", dimensions: Sequence["Dimension"]) -> None
 
     for key in ALGORITHM_KEYS:
         for place, name in enumerate(system.vector(CollectiveKind[key.upper()], len(dimensions))):
-            if name == SYNTHESISED and dimensions[place].network is None:
+            if name == SYNTHESISED and not dimensions[place].takes_schedules:
                 raise _no_network(key, dimensions[place], place)
 
 
 def _no_network(key: str, own: "Dimension | NetworkDimension", place: int) -> ConfigError:
+    if own.network is not None:
+        rule = f"{SYNTHESISED} needs links that are all up at once: name another, or no circuits"
+        return ConfigError(f"system.{key}", rule, got=f"circuits in dimension {place}")
     rule = (
         f"{SYNTHESISED} needs a dimension that is a network (platform.network, or network: in the "
         "list of dimensions); name an algorithm per dimension where others are not"

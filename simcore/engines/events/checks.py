@@ -18,7 +18,7 @@ from simcore.engines.events.phases import POLICIES
 from simcore.engines.events.programs import LASTS, Program, Programs
 from simcore.errors import ConfigError
 from simcore.kernels.events import layout
-from simcore.network import BACKENDS
+from simcore.network import BACKENDS, check_network
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.topologies import TOPOLOGIES, check_npus
 
@@ -75,7 +75,7 @@ def _check_network(inputs: EngineInput) -> None:
         _require(0 <= latency_ns <= _LONGEST_LATENCY_NS, at, rule, latency_ns)
     if inputs.network is None and inputs.backend not in BACKENDS:
         raise BACKENDS.unknown(inputs.backend, at="backend")
-    inputs.backend_class.check(inputs.dimensions)
+    check_network(inputs.backend_class, inputs.dimensions)
 
 
 def _check_options(inputs: EngineInput) -> None:

@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 from simcore.collectives import CollectiveAlgorithm, Synthesised
 from simcore.engines.events.joined import joined
 from simcore.engines.events.programs import Program, Programs
-from simcore.network import BACKENDS, ExternalNetwork, NetworkBackend, NetworkDimension
+from simcore.network import (
+    BACKENDS,
+    ExternalNetwork,
+    NetworkBackend,
+    NetworkDimension,
+    OnCircuits,
+    has_circuits,
+)
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -170,7 +177,10 @@ class EngineInput:
     @property
     def backend_class(self) -> type[NetworkBackend]:
         """The model of the times of messages."""
-        return BACKENDS[self.backend] if self.network is None else type(self.network)
+        if self.network is not None:
+            return type(self.network)
+        kind = BACKENDS[self.backend]
+        return OnCircuits if kind.takes_turns and has_circuits(self.dimensions) else kind
 
     @property
     def phases_depend_on_sizes(self) -> bool:

@@ -9,7 +9,7 @@ from simcore.engines.events.input import EngineInput
 from simcore.engines.events.joining import Joining
 from simcore.errors import ConfigError, SimulationError, told
 from simcore.kernels.events.layout import LAST_NS
-from simcore.network import Arrival, ExternalNetwork, LinkNetwork
+from simcore.network import BACKENDS, Arrival, ExternalNetwork, LinkNetwork, on_links
 
 T = TypeVar("T")
 
@@ -30,7 +30,10 @@ class HeldNetwork:
         schedules: Sequence[ScheduledPhase] = (),
     ) -> None:
         self._name, self._under_way, self._now_ns = backend.__name__, set[int](), 0
-        self._network = inputs.network or self._asked(backend, inputs.dimensions)
+        kind = BACKENDS[inputs.backend]
+        made = inputs.network or self._asked(on_links, kind, inputs.dimensions)
+        assert made is not None
+        self._network = made
         self._joining = Joining(inputs, schedules)
         self._together: dict[int, list[int]] = {}
 

@@ -6,6 +6,7 @@ from simcore.graphs.families.grids.hypercube import Hypercube
 from simcore.graphs.families.grids.mesh import Mesh
 from simcore.graphs.families.grids.ring import Ring
 from simcore.graphs.families.grids.torus import Torus
+from simcore.graphs.families.grids.torus_slice import TorusSlice
 from simcore.graphs.families.grids.twisted_torus import TwistedTorus
 from simcore.graphs.families.low_diameter.dragonfly import Dragonfly
 from simcore.graphs.families.low_diameter.dragonfly_plus import DragonflyPlus
@@ -31,6 +32,7 @@ FAMILIES: Registry[Family] = Registry(
         "mesh": Mesh(),
         "torus": Torus(),
         "twisted_torus": TwistedTorus(),
+        "torus_slice": TorusSlice(),
         "hypercube": Hypercube(),
         "fully_connected": FullyConnected(),
         "star": Star(),

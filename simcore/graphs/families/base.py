@@ -33,11 +33,14 @@ class Family(ABC):
         parameters: Their names, ranges and defaults.
         npus_forward: Whether messages pass through NPUs unless a file says otherwise.
         level_topology: Shape of the dimensions that its levels are like, of ``TOPOLOGIES``.
+        through_circuits: Kind of cables that lead through circuit switches, which are set before a
+            job; empty: there are none.
     """
 
     parameters: ClassVar[type[FamilyParameters]]
     npus_forward: ClassVar[bool] = False
     level_topology: ClassVar[str] = "switch"
+    through_circuits: ClassVar[str] = ""
 
     @abstractmethod
     def wire(self, parameters: Any) -> Wiring:
@@ -85,4 +88,9 @@ def build_family(family: Family, params: object, at: str = "params") -> NetworkG
     parameters = family.parameters.from_file_data(params, at=at)
     graph = family.wire(parameters).graph(parameters.failed)
     dims, wraps = family.dims(parameters), family.wraps()
-    return replace(graph, npus_forward=family.npus_forward, dims=dims, wraps=wraps)
+    graph = replace(graph, npus_forward=family.npus_forward, dims=dims, wraps=wraps)
+    if family.through_circuits not in graph.kinds:
+        return graph
+    from simcore.graphs.circuits import standing
+
+    return replace(graph, circuits=standing(graph, family.through_circuits))

@@ -44,23 +44,30 @@ def read_networks(path: Path) -> tuple[list[NetworkFile], bool]:
         ConfigError: The file cannot be read, or a network breaks a rule.
     """
     tables, listed = network_tables(path)
-    if not listed:
-        table = tables[0]
-        if isinstance(table, dict):  # as in every file of one object
-            table = {key: value for key, value in table.items() if key not in _OF_FILES}
-        network = NetworkFile.from_file_data(table, at="")
-        if network.graph_table is not None:
-            try:
-                network.graph()
-            except ConfigError as error:
-                raise error.in_file(path) from None
-        return [network], False
+    try:
+        return (_listed(tables), True) if listed else ([_single(tables[0])], False)
+    except ConfigError as error:
+        raise error.in_file(path) from None
+
+
+def _single(table: object) -> NetworkFile:
+    if isinstance(table, dict):  # as in every file of one object
+        table = {key: value for key, value in table.items() if key not in _OF_FILES}
+    network = NetworkFile.from_file_data(table, at="")
+    if network.graph_table is not None:
+        network.graph()
+    return network
+
+
+def _listed(tables: list[dict[str, Any]]) -> list[NetworkFile]:
+    if not tables:
+        raise ConfigError("", "must hold a network, or a list of networks", got=tables)
     found = [NetworkFile.from_file_data(one, at=f"[{at}]") for at, one in enumerate(tables)]
     names = [one.id for one in found]
     for at, name in enumerate(names):
         if not name or name in names[:at]:
             raise ConfigError(f"[{at}].id", "must be a name of its own", got=name)
-    return found, True
+    return found
 
 
 _OF_FILES = ("version", "source")

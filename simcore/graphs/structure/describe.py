@@ -43,6 +43,8 @@ class Structure:
         bisection_method: How that is known, or why it is not.
         bisection_bytes_per_s: Least bandwidth between halves of the NPUs, one way; None: not
             computed, or the speed of the cables is not told.
+        circuits: Cables that lead through circuit switches.
+        circuit_ports: Ports of NPUs and switches that lead to circuit switches.
         pairs: For each pair asked for: both NPUs, links, shortest ways (None: no way).
     """
 
@@ -61,6 +63,8 @@ class Structure:
     bisection_links: int | None
     bisection_method: str
     bisection_bytes_per_s: float | None
+    circuits: int
+    circuit_ports: int
     pairs: list[list[int | None]]
 
 
@@ -82,6 +86,7 @@ def describe(
     Raises:
         ConfigError: A pair names what is no NPU.
     """
+    circuits = graph.circuits
     a, b = graph.cable_ends()
     ports = np.bincount(np.concatenate([a, b]), minlength=graph.nodes)
     of_npus, of_switches = ports[: graph.npus], ports[graph.npus :]
@@ -107,6 +112,8 @@ def describe(
         bisection_links=cut.cables,
         bisection_method=cut.method,
         bisection_bytes_per_s=bisection_bytes_per_s(graph, cut) if has_speeds else None,
+        circuits=len(np.unique(graph.cable_of[circuits.of_link >= 0])) if circuits else 0,
+        circuit_ports=int(circuits.ports.sum()) if circuits else 0,
         pairs=[_way(graph, pair) for pair in pairs],
     )
 

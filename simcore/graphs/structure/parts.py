@@ -4,14 +4,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 
-from simcore.graphs.graph import Ints, NetworkGraph
+from simcore.graphs.graph import Floats, Ints, NetworkGraph
 from simcore.graphs.network_table import NetworkFile
 
 NPU = "npu"
 """End of a cable that is no switch."""
+CIRCUIT = "circuit"
+"""End of a cable in an optical circuit switch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +25,7 @@ class CableParts:
         kind: Of the cables.
         count: How many.
         bytes_per_s: Of each, in one direction.
-        ends: Tiers of both ends, the lower node first; ``NPU``.
+        ends: Tiers of both ends, the lower node first; ``NPU``; ``CIRCUIT``.
         joins: Most NPUs that cables of this kind, with the switches at their ends, join by
             themselves.
         consecutive: True if NPUs so joined have consecutive numbers, each as many as the others.
@@ -86,13 +89,49 @@ def parts_of(graph: NetworkGraph) -> NetworkParts:
     _, first = np.unique(graph.cable_of, return_index=True)
     rate = graph.bytes_per_s[first]
     tier = np.concatenate([np.full(graph.npus, -1), graph.tier_of])
-    switches = _switches(graph, a, b, rate)
+    fixed, turning = np.ones(len(a), np.bool_), _no_ports(graph)
+    if graph.circuits is not None:
+        fixed = graph.circuits.of_link[first] < 0
+        turning = graph.circuits.ports, _fastest(graph, a, b, np.where(fixed, 0.0, rate))
+    switches = _switches(graph, (a, b), rate, fixed, turning)
     return NetworkParts(
         npus=graph.npus,
-        cables=_cables(graph, a, b, rate, tier),
+        cables=(*_cables(graph, (a, b), rate, tier, fixed), *_to_circuits(graph, tier, turning)),
         switches=switches,
         blocks=tuple(_blocks(graph, a, b, switches)),
     )
+
+
+Ports: TypeAlias = tuple[Ints, Floats]
+"""(nodes,) ports of each node that lead to a circuit switch, and (nodes,) bytes/s of each."""
+
+
+def _no_ports(graph: NetworkGraph) -> Ports:
+    return np.zeros(graph.nodes, np.int64), np.zeros(graph.nodes)
+
+
+def _fastest(graph: NetworkGraph, a: Ints, b: Ints, rate: Floats) -> Floats:
+    """(nodes,) rate of the fastest cable at each node."""
+    found = np.zeros(graph.nodes)
+    np.maximum.at(found, a, rate)
+    np.maximum.at(found, b, rate)
+    return found
+
+
+def _to_circuits(graph: NetworkGraph, tier: Ints, turning: Ports) -> Iterator[CableParts]:
+    """Cables from nodes to circuit switches, which make the cables of the network of them."""
+    names, (ports, rate) = (*graph.tiers, NPU), turning
+    used = ports > 0
+    for one, speed in sorted(set(zip(tier[used].tolist(), rate[used].tolist(), strict=True))):
+        own = (tier == one) & (rate == speed)
+        yield CableParts(
+            kind=CIRCUIT,
+            count=int(ports[own].sum()),
+            bytes_per_s=speed,
+            ends=(names[one], CIRCUIT),
+            joins=graph.npus,
+            consecutive=False,
+        )
 
 
 def _blocks(
@@ -114,11 +153,14 @@ def kept_parts(network: NetworkFile) -> NetworkParts:
 
 
 def _cables(
-    graph: NetworkGraph, a: Ints, b: Ints, rate: np.ndarray, tier: Ints
+    graph: NetworkGraph, ends: tuple[Ints, Ints], rate: Floats, tier: Ints, fixed: np.ndarray
 ) -> tuple[CableParts, ...]:
+    """Cables that are *fixed*, no circuits."""
     names = (*graph.tiers, NPU)  # -1 is the last
+    a, b = ends
+    columns = graph.kind_of, rate, tier[a], tier[b]
     found: Counter[tuple[int, float, int, int]] = Counter(
-        zip(graph.kind_of.tolist(), rate.tolist(), tier[a].tolist(), tier[b].tolist(), strict=True)
+        zip(*(column[fixed].tolist() for column in columns), strict=True)
     )
     joined = {kind: _joined(graph, a, b, graph.kind_of == kind) for kind, *_ in found}
     return tuple(
@@ -154,10 +196,16 @@ def _joined(graph: NetworkGraph, a: Ints, b: Ints, own: np.ndarray) -> tuple[int
     return block, consecutive
 
 
-def _switches(graph: NetworkGraph, a: Ints, b: Ints, rate: np.ndarray) -> tuple[SwitchParts, ...]:
-    node = np.concatenate([a, b]) - graph.npus
+def _switches(
+    graph: NetworkGraph,
+    ends: tuple[Ints, Ints],
+    rate: Floats,
+    fixed: np.ndarray,
+    turning: Ports,
+) -> tuple[SwitchParts, ...]:
+    node = np.concatenate(ends) - graph.npus
     speed, kind = np.tile(rate, 2), np.tile(graph.kind_of, 2)
-    own = node >= 0
+    own = (node >= 0) & np.tile(fixed, 2)
     rows, counts = np.unique(
         np.stack([node[own].astype(float), kind[own].astype(float), speed[own]]),
         axis=1,
@@ -169,6 +217,12 @@ def _switches(graph: NetworkGraph, a: Ints, b: Ints, rate: np.ndarray) -> tuple[
         of = ports[int(switch)]
         of[rate_] = of.get(rate_, 0) + count
         kinds[int(switch)].add(graph.kinds[int(which)])
+    for switch, (count, rate_) in enumerate(
+        zip(*(column[graph.npus :].tolist() for column in turning), strict=True)
+    ):
+        if count:
+            ports[switch][rate_] = ports[switch].get(rate_, 0) + count
+            kinds[switch].add(CIRCUIT)
     found = Counter(
         (graph.tiers[tier], tuple(sorted(ports[switch].items())), frozenset(kinds[switch]))
         for switch, tier in enumerate(graph.tier_of.tolist())

@@ -53,6 +53,23 @@ def test_a_domain_of_the_accelerator_is_in_its_price_and_a_larger_one_is_custom(
         assert "custom parts" in custom.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("npu", "domain", "domains", "bought"),
+    [
+        ("gb200", 64, 16, 16 * 72),  # of the 72 of a rack 8 are in no domain
+        ("gb200", 36, 5, 5 * 36),  # two domains share a rack
+        ("gb200", 32, 5, 3 * 72),  # two of them too, the last rack has one
+        ("gb200", 72, 4, 4 * 72),
+        ("h100_80", 6, 4, 4 * 8),
+    ],
+)
+def test_racks_are_bought_whole(npu: str, domain: int, domains: int, bought: int) -> None:
+    found = bill(npu, ("switch", domain, 400), ("switch", domains, 50))
+    line = next(line for line in found.lines if line.group == "accelerators")
+    assert line.count == bought
+    assert line.usd == pytest.approx(bought * BILLER._prices.accelerator_usd(load_npu(npu)))
+
+
 @pytest.mark.parametrize("shape", ["ring", "fully_connected", "switch", "mesh"])
 def test_totals_lie_between_their_low_and_high_and_grow_with_bandwidth(shape: str) -> None:
     before = 0.0
