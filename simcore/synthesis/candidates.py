@@ -163,7 +163,7 @@ def _split(
     """Drafts of one kind to be tried before and after all else: before, if most chunks are good."""
     first, most = draft(1), max(counts)
     if max(first.busiest, first.longest / most) <= _GOOD * least:
-        return iter((draft(most),)), iter(())
+        return iter((first if most == 1 else draft(most),)), iter(())
     return iter(()), _refined(draft, counts, known)
 
 

@@ -15,7 +15,7 @@ from simcore.files.input_file import open_input, read_bytes
 from simcore.kernels import cache_folder
 from simcore.kernels import synthesis as kernels
 from simcore.synthesis.fabric import Fabric, Floats, Ints
-from simcore.synthesis.schedule import Schedule
+from simcore.synthesis.schedule import Schedule, onward
 from simcore.synthesis.synthesise import Synthesis, synthesise
 
 _MOST_CHUNKS, _ALL_CHUNKS = 32, 1024
@@ -124,10 +124,9 @@ def _timed_form(found: Synthesis, fabric: Fabric, piece: float) -> KeptSchedule:
 
 def _brought(schedule: Schedule, fabric: Fabric) -> Ints:
     """(S,) send of the same flight that brings the chunk to a switch that passes it on."""
-    order = np.lexsort((schedule.start, schedule.flight))
+    first, then = onward(schedule.flight)
     before = np.full(schedule.sends, -1, np.int64)
-    same = schedule.flight[order][1:] == schedule.flight[order][:-1]
-    before[order[1:][same]] = order[:-1][same]
+    before[then] = first
     return np.where(schedule.tail >= fabric.npus, before, -1)
 
 
