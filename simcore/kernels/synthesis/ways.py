@@ -109,6 +109,7 @@ def spread_ways(
     arc_to: Ints,
     arc_link: Ints,
     cost: Floats,
+    late: Floats,
     load: Floats,
     steep: float,
     aim: float,
@@ -130,6 +131,8 @@ def spread_ways(
         arc_to: As there.
         arc_link: As there.
         cost: (L,) time that one chunk takes on each link.
+        late: (L,) price of passing each link, whatever its load, against that of a link loaded as
+            is meant.
         load: (L,) time that each link is busy; changed.
         steep: How much dearer a link is that is as loaded as meant than one without load (log).
         aim: Load that is meant.
@@ -143,7 +146,7 @@ def spread_ways(
     reach, keys = np.empty(nodes), np.empty(nodes)
     via, items = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     places = np.empty(nodes, np.int64)
-    price = cost * np.exp(steep * (load / aim - 1.0))
+    price = cost * (late + np.exp(steep * (load / aim - 1.0)))
     begin = 0
     while begin < len(order):
         start, end = source[order[begin]], begin
@@ -151,7 +154,7 @@ def spread_ways(
             chunk = order[end]
             end += 1
             for hop in range(0 if first else hops[chunk]):
-                _shift(arc_link[arcs[chunk, hop]], -1, cost, load, price, steep, aim)
+                _shift(arc_link[arcs[chunk, hop]], -1, cost, late, load, price, steep, aim)
         cheapest_ways(
             start,
             npus,
@@ -175,7 +178,7 @@ def spread_ways(
                 arc = via[node]
                 arcs[chunk, hop] = arc
                 hop += 1
-                _shift(arc_link[arc], 1, cost, load, price, steep, aim)
+                _shift(arc_link[arc], 1, cost, late, load, price, steep, aim)
                 node = arc_from[arc]
             hops[chunk] = hop
         begin = end
@@ -184,8 +187,15 @@ def spread_ways(
 
 @njit(cache=True, nogil=True)
 def _shift(
-    link: int, sign: int, cost: Floats, load: Floats, price: Floats, steep: float, aim: float
+    link: int,
+    sign: int,
+    cost: Floats,
+    late: Floats,
+    load: Floats,
+    price: Floats,
+    steep: float,
+    aim: float,
 ) -> None:
     """Add a chunk to a link's load, or take one off, and set its price by that."""
     load[link] += sign * cost[link]
-    price[link] = cost[link] * np.exp(steep * (load[link] / aim - 1.0))
+    price[link] = cost[link] * (late[link] + np.exp(steep * (load[link] / aim - 1.0)))

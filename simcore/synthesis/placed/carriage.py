@@ -11,7 +11,7 @@ from simcore.graphs.routed import routed
 from simcore.kernels.synthesis.retiming import retimed
 from simcore.synthesis.fabric import Fabric, Floats, Ints
 from simcore.synthesis.kinds import ALL_GATHER
-from simcore.synthesis.placed.kept import kept_schedule
+from simcore.synthesis.placed.kept import KeptSchedule, kept_schedules
 from simcore.synthesis.placed.line import line_fabric
 
 _NS = 1e9
@@ -70,11 +70,10 @@ def _carriage(
 ) -> Carriage:
     fabric, links = _line(network, members)
     piece = float(size_bytes if kind == ALL_GATHER else size_bytes / len(members))
-    kept = kept_schedule(fabric, kind, piece)
-    takes = piece / kept.parts / fabric.rate
-    places = int(kept.to.max(initial=-1)) + 1
-    order = kept.link, kept.before, kept.at, kept.to
-    time = retimed(*order, takes, fabric.latency, places)
+    kept, time = min(
+        ((one, _time(one, fabric, piece)) for one in kept_schedules(fabric, kind, piece)),
+        key=lambda one: one[1],
+    )
     used = np.flatnonzero(kept.carried)
     load = kept.carried[used] * piece
     busiest = float((load / fabric.rate[used]).max(initial=0.0))
@@ -86,6 +85,13 @@ def _carriage(
         bound_ns=max(kept.bandwidth * piece, kept.latency) * _NS,
         by=kept.by,
     )
+
+
+def _time(kept: KeptSchedule, fabric: Fabric, piece: float) -> float:
+    """Time of a schedule for pieces of this size."""
+    takes, places = piece / kept.parts / fabric.rate, int(kept.to.max(initial=-1)) + 1
+    order = kept.link, kept.before, kept.at, kept.to
+    return retimed(*order, takes, fabric.latency, places)
 
 
 @lru_cache(maxsize=1024)

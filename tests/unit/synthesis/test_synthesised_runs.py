@@ -86,10 +86,10 @@ def test_a_group_goes_through_others_only_where_it_must() -> None:
 
 def test_schedules_come_back_from_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     fabric = fabric_of(network("ring", params={"n": 5}).graph())
-    first = kept.kept_schedule(fabric, ALL_GATHER, 1e6)
+    (first, *_) = kept.kept_schedules(fabric, ALL_GATHER, 1e6)
     kept._known().clear()
     monkeypatch.setattr(kept, "_made", lambda *_: pytest.fail("made again"))
-    again = kept.kept_schedule(fabric, ALL_GATHER, 1.1e6)  # of the same class of sizes
+    (again, *_) = kept.kept_schedules(fabric, ALL_GATHER, 1.1e6)  # of the same class of sizes
     assert (again.link == first.link).all()
     assert again.by == first.by
     path = next(kept._folder().glob("*.npz"))
