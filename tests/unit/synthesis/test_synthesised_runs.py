@@ -164,6 +164,37 @@ def test_runs_agree_and_tell_the_bound() -> None:
         assert any("proven lower bound is" in note for note in one.notes)
 
 
+@pytest.mark.parametrize("backend", ["flow", "congestion_aware_multidim"])
+def test_schedules_are_made_for_the_npus_on_which_ranks_are(backend: str) -> None:
+    """Four columns of two on a torus, turned: groups of the inner axis have the columns' time."""
+    torus = {"family": "torus", "params": {"dims": [4, 2]}}
+    turned = [0, 4, 1, 5, 2, 6, 3, 7]
+
+    def ran(where: list[int] | None, plan: dict[str, int]) -> Any:
+        table = {**run_table(torus, backend, all_reduce=SYNTHESISED), "plan": plan}
+        listed = {} if where is None else {"placement": where}
+        return simulate_run(load_run({**table, **listed}))
+
+    same = ran(list(range(8)), {"tp": 4, "dp": 2})
+    assert same.iteration_time_s == ran(None, {"tp": 4, "dp": 2}).iteration_time_s
+    placed = ran(turned, {"tp": 4, "dp": 2})
+    told = next(note for note in placed.notes if "20,971,520 bytes among 4" in note)
+    work = carriage(
+        NetworkFile.from_file_data({**torus, **SPEEDS}, at=""), turned[:4], ALL_REDUCE, 20971520
+    )
+    assert f"{work.time_ns * 1e-3:,.1f} us" in told
+
+
+def test_ranks_are_placed_with_schedules_on_one_network_only() -> None:
+    table = run_table({"family": "ring", "params": {"n": 4}}, "flow", all_reduce=SYNTHESISED)
+    network = table["platform"].pop("network")
+    table["platform"]["dimensions"] = [{"network": network}, {"network": network}]
+    table["placement"] = list(range(16))
+    table["plan"] = {"tp": 4, "dp": 4}
+    with pytest.raises(ConfigError, match=r"system.all_reduce: .* is one network"):
+        simulate_run(load_run(table))
+
+
 def test_an_algorithm_may_be_chosen_per_dimension() -> None:
     torus = {"family": "torus", "params": {"dims": [4, 2]}}
     mixed = simulate_run(load_run(run_table(torus, "flow", all_reduce=[SYNTHESISED, "ring"])))
