@@ -9,6 +9,9 @@ from simcore.kernels.synthesis.heaps import lower, take
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_MOST = 500.0
+"""Logarithm of a price, above which none is: ways over full links are dear, and still ways."""
+
 
 @njit(cache=True, nogil=True)
 def cheapest_ways(
@@ -146,7 +149,7 @@ def spread_ways(
     reach, keys = np.empty(nodes), np.empty(nodes)
     via, items = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     places = np.empty(nodes, np.int64)
-    price = cost * (late + np.exp(steep * (load / aim - 1.0)))
+    price = cost * (late + np.exp(np.minimum(steep * (load / aim - 1.0), _MOST)))
     begin = 0
     while begin < len(order):
         start, end = source[order[begin]], begin
@@ -198,4 +201,5 @@ def _shift(
 ) -> None:
     """Add a chunk to a link's load, or take one off, and set its price by that."""
     load[link] += sign * cost[link]
-    price[link] = cost[link] * (late[link] + np.exp(steep * (load[link] / aim - 1.0)))
+    excess = min(steep * (load[link] / aim - 1.0), _MOST)
+    price[link] = cost[link] * (late[link] + np.exp(excess))

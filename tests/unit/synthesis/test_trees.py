@@ -100,3 +100,11 @@ def test_a_switch_sends_on_no_sooner_than_all_of_a_chunk_comes_in_time() -> None
     soon = replace(found.schedule, start=np.minimum(found.schedule.start, 0.5))
     with pytest.raises(SimulationError, match="does not hold"):
         check(soon, fabric)
+
+
+def test_a_ring_may_pass_a_link_more_than_once() -> None:
+    """Six routers with an NPU each: neighbours in different groups share the links between them."""
+    table = {"family": "dragonfly", "params": {"p": 1, "a": 2, "h": 1}, "bandwidth": "1 GB/s"}
+    network = NetworkFile.from_file_data({**table, "latency": "0 s"}, at="")
+    found = synthesise(fabric_of(network.graph()), ALL_REDUCE, 1e9, chunks=4)
+    assert found.share > 0.9
