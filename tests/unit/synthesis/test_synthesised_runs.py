@@ -18,8 +18,8 @@ from simcore.kernels.synthesis.retiming import retimed
 from simcore.machine.graph_dimensions import network_dimensions
 from simcore.network import Flow
 from simcore.network.dimensions import engine_dimensions
-from simcore.synthesis.fabric import fabric_of
-from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, KINDS
+from simcore.synthesis.fabric import fabric_of, read_fabric
+from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, KINDS, REDUCE_SCATTER
 from simcore.synthesis.placed import kept
 from simcore.synthesis.placed.carriage import carriage
 from simcore.synthesis.placed.line import line_fabric
@@ -224,3 +224,39 @@ def test_numbers_that_switches_do_not_add_up_are_added_up_by_npus() -> None:
     told = "switches of dimension 0 add up fp16, not bf16: NPUs add up what a synthesised"
     assert [note for note in fp16.notes if told in note]
     assert not [note for note in (*bf16.notes, *passes.notes) if "NPUs add up" in note]
+
+
+@pytest.mark.parametrize("kind", [ALL_REDUCE, REDUCE_SCATTER])
+def test_limits_of_switches_take_what_they_take_of_in_network(kind: str) -> None:
+    """Windows of 2 x 16 KiB on their way up and down, and two levels of switches of radix 4."""
+    size, way_ns = 8 * 64 * 1024, 2 * 500.0
+    able = {"reduces": True, "multicasts": True}
+
+    def work(**limits: Any) -> Any:
+        star = network("star", params={"n": 8}, in_network={**able, **limits})
+        return carriage(star, range(8), kind, size)
+
+    free, levels, held = work(), work(radix=4), work(payload="16 KiB", streams=2)
+    passes = network("star", params={"n": 8}, in_network={"multicasts": True})
+    plain = carriage(passes, range(8), kind, size).time_ns
+    assert levels.time_ns == pytest.approx(min(free.time_ns + 2 * 500, plain))
+    assert work(radix=8).time_ns == free.time_ns
+    last = size / (2 * 16384) - 1
+    limited = last * (way_ns + 16384 / 50) + 2 * 16384 / 50
+    waits = max(0.0, limited - size / 50)
+    assert waits > 0
+    assert held.time_ns == pytest.approx(min(free.time_ns + waits, plain))
+    if kind == ALL_REDUCE:  # which switches halve
+        assert levels.by.endswith("1.0 us of it switches' limits")
+    narrow = work(payload="1 KiB")
+    assert narrow.time_ns == plain
+    assert narrow.by.endswith("added up by NPUs, which is sooner")
+    assert work(payload="1 MiB").time_ns == free.time_ns
+
+
+def test_a_schedule_in_a_file_knows_no_limits_of_switches(tmp_path: Path) -> None:
+    file = tmp_path / "star.yaml"
+    head = "family: star\nparams: {n: 4}\nbandwidth: 1 GB/s\nlatency: 1 us\n"
+    file.write_text(f"{head}in_network: {{reduces: true, radix: 2}}\n")
+    with pytest.raises(ConfigError, match=r"in_network.radix: must be left out where a schedule"):
+        read_fabric(file)
