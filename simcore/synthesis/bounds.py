@@ -11,7 +11,7 @@ and leaves one where they do not copy. Of all partings the worst is found by gre
 networks of NPUs whose links are alike both ways, trees reach it (Nash-Williams and Tutte, 1961).
 All-to-all: for any prices of links, what it sends costs at least the cheapest ways, and the links
 hold no more than their rates times the prices (duality of linear programs); links are priced by
-their load in a good solution.
+their load in good solutions, and dearer step by step where the cheapest ways load them most.
 """
 
 from dataclasses import dataclass
@@ -21,11 +21,15 @@ import numpy as np
 from simcore.errors import SimulationError
 from simcore.kernels.synthesis.cuts import gather_time, narrowest_pair
 from simcore.kernels.synthesis.partings import least_parting
-from simcore.kernels.synthesis.ways import priced_time
+from simcore.kernels.synthesis.ways import priced_loads, priced_time
 from simcore.synthesis.fabric import Fabric, Floats, Ints
 from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 
 _SOON = 1e-12
+_ROUNDS, _LOOKS = 300, 20_000_000
+"""Times that links are priced anew, at most, and arcs that are looked at for that in all."""
+_STEP = 3.0
+"""Logarithm by which the first time prices become dearer or cheaper, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +68,32 @@ def bound_of(fabric: Fabric, kind: str, piece: float) -> Bound:
     elif kind == ALL_REDUCE:
         time, by = _all_reduce(fabric, piece)
     else:
-        time = priced_bound(fabric, 1.0 / fabric.rate) * piece
+        time = _all_to_all(fabric) * piece
         by = "what all ways take of the links"
     return Bound(bandwidth=time, latency=latency, by=by)
+
+
+def _all_to_all(fabric: Fabric) -> float:
+    """Least time of an all-to-all of pieces of 1 by prices that become better step by step.
+
+    Source: J. Kivinen, M. Warmuth, Exponentiated gradient versus gradient descent for linear
+    predictors, Information and Computation 132, 1997.
+    """
+    where = fabric.offsets, fabric.tail, fabric.head, fabric.link
+    part = np.full(fabric.links, 1.0 / fabric.links)  # of what all links can carry at their prices
+    best = 0.0
+    looks = fabric.npus * len(fabric.tail)
+    for turn in range(max(1, min(_ROUNDS, _LOOKS // looks))):
+        load, price = np.zeros(fabric.links), part / fabric.rate
+        found = priced_loads(fabric.npus, fabric.npus_forward, *where, price, load)
+        best = max(best, float(found))
+        busy = load / fabric.rate
+        most = busy.max()
+        if not np.isfinite(best) or most <= best * (1 + 1e-9):  # these ways take no longer
+            break
+        part = part * np.exp(_STEP / np.sqrt(turn + 1.0) * (busy / most - 1.0))
+        part /= part.sum()
+    return best
 
 
 def priced_bound(fabric: Fabric, price: Floats) -> float:

@@ -1,4 +1,4 @@
-"""Bounds of all-reduces: against every parting of small networks, closed forms, exact optima."""
+"""Bounds: against every parting of small networks, closed forms, linear programs, exact optima."""
 
 import csv
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import pytest
 
 from simcore.synthesis.bounds import Bound, bound_of
 from simcore.synthesis.fabric import Fabric, fabric_of_table, read_fabric
-from simcore.synthesis.kinds import ALL_REDUCE
+from simcore.synthesis.kinds import ALL_REDUCE, ALL_TO_ALL
 
 BOUNDS = Path(__file__).resolve().parents[4] / "shared" / "golden" / "flow" / "bounds"
 
@@ -108,3 +108,36 @@ def test_the_bound_is_what_the_best_trees_reach(graph: str) -> None:
         )
     fabric = read_fabric(BOUNDS / "graphs" / f"{graph}.json").without_latency()
     assert _bound(fabric).bandwidth == pytest.approx(float(row["achievable"]), rel=1e-6)
+
+
+def _least_by_flows(fabric: Fabric) -> float:
+    """Least time of an all-to-all by a linear program over flows from each NPU."""
+    linprog = pytest.importorskip("scipy.optimize").linprog
+    npus, arcs, links = fabric.npus, len(fabric.tail), fabric.links
+    keeps, wants = [], []
+    for source in range(npus):
+        for node in range(fabric.nodes):
+            if node != source:
+                row = np.zeros(npus * arcs + 1)
+                own = row[source * arcs : (source + 1) * arcs]
+                own += 1.0 * (fabric.head == node) - 1.0 * (fabric.tail == node)
+                keeps.append(row)
+                wants.append(float(node < npus))
+    room = np.zeros((links, npus * arcs + 1))
+    for arc in range(arcs):
+        room[fabric.link[arc], arc : npus * arcs : arcs] = 1.0
+    room[:, -1] = -fabric.rate
+    cost = np.append(np.zeros(npus * arcs), 1.0)
+    return float(linprog(cost, room, np.zeros(links), keeps, wants).fun)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_prices_come_near_the_least_time_of_all_to_alls_and_never_above_it(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cables = [(i, int(rng.integers(i)), *rng.integers(1, 5, 2).tolist()) for i in range(1, 8)]
+    more = rng.integers(8, size=(5, 2)).tolist()
+    cables += [(a, b, *rng.integers(1, 5, 2).tolist()) for a, b in more if a != b]
+    fabric = _fabric(7, 8, cables)
+    exact = _least_by_flows(fabric)
+    found = bound_of(fabric, ALL_TO_ALL, 1.0).bandwidth
+    assert 0.95 * exact <= found <= exact * (1 + 1e-6)
