@@ -1,10 +1,10 @@
 """Synthesised collectives beside exact bounds and beside TACOS, graph by graph.
 
     python benchmarks/synthesis.py [--kinds all_gather,all_reduce] [--graphs mesh]
-    python benchmarks/synthesis.py --size torus,fat_tree [--kinds all_to_all]
+    python benchmarks/synthesis.py --size torus,fat_tree [--npus 512] [--kinds all_to_all]
 
-With --size: networks of 1,024 NPUs (a dragonfly of 1,056), share of the proven bound, CPU seconds
-and memory.
+With --size: networks of 1,024 NPUs (a dragonfly of 1,056) or 512, share of the proven bound, CPU
+seconds and memory.
 Bounds and TACOS's shares are those of shared/golden/flow/bounds; latencies are left out, as there.
 A share is bound / time: 1 is the best there can be. Every schedule has been replayed. Where the
 bound is not tight, `achievable` holds the share of what is known to be achievable.
@@ -38,12 +38,23 @@ LARGE: dict[str, dict[str, Any]] = {
 }
 
 
-def at_size(names: list[str], kinds: list[str]) -> None:
+MIDDLING: dict[str, dict[str, Any]] = {
+    "torus": {"params": {"dims": [8, 8, 8]}},
+    "fat_tree": {"params": {"k": 16, "hosts_per_edge": 4}},
+    "dragonfly": {"params": {"p": 4, "a": 8, "h": 4, "groups": 16}},
+    "rails": {
+        "params": {"servers": 64, "npus_per_server": 8, "servers_per_pod": 32, "spines": 8},
+        "cables": LARGE["rails"]["cables"],
+    },
+}
+
+
+def at_size(names: list[str], kinds: list[str], networks: dict[str, dict[str, Any]]) -> None:
     """Print times of syntheses on large networks."""
     print(f"{'network':10} {'NPUs':>5} {'collective':14} {'share':>7} {'CPU s':>6} {'MiB':>6}  by")
     for name in names:
         speeds = {"bandwidth": "50 GB/s", "latency": "0 s"}
-        network = NetworkFile.from_file_data({"family": name, **speeds, **LARGE[name]}, at=name)
+        network = NetworkFile.from_file_data({"family": name, **speeds, **networks[name]}, at=name)
         fabric = fabric_of(network.graph())
         for kind in kinds:
             begin = process_time()
@@ -66,9 +77,11 @@ def main() -> None:
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--graphs", default="", help="only those whose name holds this")
     parser.add_argument("--size", default="", help=f"large networks: {', '.join(LARGE)}")
+    parser.add_argument("--npus", type=int, default=1024, choices=(512, 1024), help="of those")
     asked = parser.parse_args()
     if asked.size:
-        at_size(asked.size.split(","), asked.kinds.split(","))
+        networks = LARGE if asked.npus == 1024 else MIDDLING
+        at_size(asked.size.split(","), asked.kinds.split(","), networks)
         return
     tacos: dict[tuple[str, str], float] = defaultdict(float)
     for row in rows("peer_tacos.csv"):

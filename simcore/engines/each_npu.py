@@ -73,7 +73,8 @@ def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTim
     lasts = NodeTimes(operator_ns, times.transfer_ns)
     inputs = expand(graph, platform, machine.system, lasts, times.placements, shared)
     network = machine.outside()
-    inputs = replace(inputs, backend=machine.backend, network=network, where=machine.where)
+    where, on = machine.where, machine.on
+    inputs = replace(inputs, backend=machine.backend, network=network, where=where, on=on)
     try:
         run = execute_each(graph, lowered, inputs, MAX_NODES)
     except TooManyNodesError as error:

@@ -10,6 +10,7 @@ from simcore.compute import ComputeModel
 from simcore.engines.collectives.alike import unlike_groups
 from simcore.engines.collectives.ends import MemberEnds, SharedEnds, is_shared
 from simcore.engines.collectives.placement import Placement
+from simcore.engines.collectives.scheduled import Located, located, one_network
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.input import Ints
@@ -91,6 +92,7 @@ class MachineTimes:
 
     Attributes:
         where: (N,) NPU of each rank; None: ranks are where their numbers say.
+        on: The same with their network, for collectives that are synthesised; None: likewise.
         messages_meet: Messages wait for each other on their links.
         member_ends: Ends of collectives whose members begin at different times.
     """
@@ -107,6 +109,7 @@ class MachineTimes:
         self.platform, self.system, self.compute = platform, system, compute
         self.backend, self.memo, self._network = backend, memo, network
         self.where: Ints | None = None
+        self.on: Located | None = None
         self.messages_meet = BACKENDS[backend].messages_meet
         self.member_ends = MemberEnds(platform, system)
         rate = platform.npu.memory_bandwidth_bytes_per_s
@@ -148,9 +151,21 @@ class MachineTimes:
         """Times on the same machine with rank i on NPU ``where[i]``."""
         found = copy(self)
         found.where = where
+        dimensions = self.platform.dimensions
+        if one_network(dimensions) is not None:
+            found = found.located(located(dimensions, where.tolist()))
         scale = self.platform.scale_of(where.tolist())
         found.platform = self.platform.model_copy(update={"npu_scale": scale})
         found._in_step = found._times_in_step()
+        return found
+
+    def located(self, on: Located) -> "MachineTimes":
+        """These times with synthesised collectives of ranks that are *on* a network."""
+        found = copy(self)
+        found.on = on
+        rate = self.platform.npu.memory_bandwidth_bytes_per_s
+        machine = self.platform.dimensions, self.system, rate
+        found._timer = CollectiveTimer(*machine, self.memo, on)
         return found
 
     def of(self, program: Program, counts: NodeCounts, operator_ns: Ints) -> ProgramTimes:

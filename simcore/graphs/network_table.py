@@ -76,6 +76,12 @@ class InNetwork(Schema):
     streams: int = Field(default=1, ge=1)
     formats: tuple[Precision, ...] = ()
 
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """Keys of what is told of how far switches add up at once."""
+        told = ("radix", self.radix), ("payload", self.payload_bytes)
+        return tuple(key for key, value in told if value is not None)
+
     def levels(self, members: int) -> int:
         """Levels of switches that add up the buffers of *members*."""
         levels, reached = 1, self.radix or members
@@ -97,7 +103,16 @@ class InNetwork(Schema):
             bytes_per_ns: Of a member's link.
             latency_ns: Of a link.
         """
-        way_ns = 2 * self.levels(members) * latency_ns
+        return self.windows_ns(2 * self.levels(members) * latency_ns, size_bytes, bytes_per_ns)
+
+    def windows_ns(self, way_ns: float, size_bytes: int, bytes_per_ns: float) -> float:
+        """Time of adding up buffers of *size_bytes* that are on their way up and down for *way_ns*.
+
+        Args:
+            way_ns: Latency from a member through all switches that add up back to it.
+            size_bytes: Of one member's buffer.
+            bytes_per_ns: Of a member's link.
+        """
         sent_ns = size_bytes / bytes_per_ns
         if self.payload_bytes is None:
             return way_ns + sent_ns

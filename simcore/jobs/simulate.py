@@ -9,12 +9,14 @@ from simcore.checks import RunChecks
 from simcore.compute import COMPUTE_MODELS
 from simcore.engines.choose import MAX_NODES
 from simcore.engines.collectives.ends import is_shared
+from simcore.engines.collectives.scheduled import Located, check_located, located, one_network
+from simcore.engines.collectives.switched import adding_up
 from simcore.engines.each_npu import NodeTimes, expand
 from simcore.engines.events.input import EngineInput
 from simcore.engines.events.several import ProgramRun, SharedRun, bytes_by_pair
 from simcore.engines.machine_times import MachineTimes, outside_of
 from simcore.engines.placed.links import PlacedLinks
-from simcore.engines.placed.on_machine import check_placeable, traffic_of
+from simcore.engines.placed.on_machine import traffic_of
 from simcore.engines.placed.place import place_ranks
 from simcore.engines.stages.counts import counts_of_graph
 from simcore.engines.stages.times import operator_times_ns
@@ -150,7 +152,7 @@ class _Simulation:
 
     def _inputs(self, job: JobRun) -> _Ready:
         run = job.run
-        check_placeable(run.system, len(run.platform.dimensions))
+        check_located(run.system, len(run.platform.dimensions), self._dimensions)
         RunChecks(self._memo).structure(run.workload, run.platform, run.plan)
         compute = COMPUTE_MODELS[run.compute]()
         machine = MachineTimes(run.platform, run.system, compute, DEFAULT_BACKEND, self._memo)
@@ -166,21 +168,35 @@ class _Simulation:
             raise ConfigError("plan", rule, got=nodes)
         npu, precision = run.platform.npu, run.workload.precision
         operator_ns = operator_times_ns(graph.operators, npu, precision, compute)
+        key = run.model_dump_json(), job.npus, self._machine
+        where, note = self._memo.of("where", key, lambda: self._where(job))
+        on, told = self._located(job, where)
+        if on is not None:
+            machine = machine.located(on)
         times = machine.of(graph, counts, operator_ns)
         shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
         lasts = NodeTimes(operator_ns)
         inputs = expand(graph, run.platform, run.system, lasts, times.placements, shared)
-        key = run.model_dump_json(), job.npus, self._machine
-        where, note = self._memo.of("where", key, lambda: self._where(job))
         start = np.full(len(where), job.start_ns)
         inputs = replace(
             inputs,
             backend=self._jobs.file.backend,
             where=where,
+            on=on,
             start_ns=start,
             record_nodes=False,
         )
-        return _Ready(job=job, inputs=inputs, note=note)
+        return _Ready(job=job, inputs=inputs, note="; ".join(filter(None, (note, *told))))
+
+    def _located(
+        self, job: JobRun, where: "np.ndarray[tuple[int], np.dtype[np.int64]]"
+    ) -> tuple[Located | None, tuple[str, ...]]:
+        """Network of the machine with the NPUs of a job, and what its switches do not do."""
+        if one_network(self._dimensions) is None:
+            return None, ()
+        system, precision = job.run.system, job.run.workload.precision
+        platform, told = adding_up(self._jobs.platform, system, precision)
+        return located(platform.dimensions, where.tolist()), told
 
     def _where(self, job: JobRun) -> tuple["np.ndarray[tuple[int], np.dtype[np.int64]]", str]:
         """NPU of each rank of a job, and a sentence on them."""
@@ -193,12 +209,7 @@ class _Simulation:
 
     def _shared_links(self, together: Sequence[ProgramRun]) -> tuple[SharedLink, ...]:
         """Links that several jobs use, those first on which others keep a job waiting longest."""
-        carried = np.array(
-            [
-                self._links.carried(source, target, sizes.astype(np.float64))
-                for source, target, sizes in map(bytes_by_pair, together)
-            ]
-        )
+        carried = np.array([self._carried(one) for one in together])
         users = (carried > 0).sum(axis=0)
         others_s = (carried.sum(axis=0) - carried.max(axis=0)) / self._links.stack.bytes_per_ns
         order = np.argsort(-others_s, kind="stable")
@@ -218,6 +229,16 @@ class _Simulation:
             for link in order[:_MOST_TOLD].tolist()
             if users[link] > 1
         )
+
+    def _carried(self, outcome: ProgramRun) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+        """(L,) bytes of a job on each link."""
+        source, target, sizes = bytes_by_pair(outcome)
+        found = self._links.carried(source, target, sizes.astype(np.float64))
+        if outcome.scheduled_bytes:
+            links = np.array(list(outcome.scheduled_bytes), np.int64)
+            own = self._links.stack.links_of(0, 0, links)
+            found[own] += np.array(list(outcome.scheduled_bytes.values()))
+        return found
 
     def _named(self, node: int) -> str:
         npus = self._jobs.platform.npus

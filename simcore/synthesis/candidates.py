@@ -11,7 +11,7 @@ from simcore.synthesis.matched import can_match, matched
 from simcore.synthesis.named import direct_trees, ring_trees
 from simcore.synthesis.plan import Plan, outward_plan, paired_plan
 from simcore.synthesis.schedule import Schedule, scheduled
-from simcore.synthesis.trees import Trees, gather_trees, reduce_trees
+from simcore.synthesis.trees import DEEPER, Trees, gather_trees, reduce_trees
 from simcore.synthesis.ways import links_apart, way_plan
 
 MOST_CHUNKS = 1024
@@ -30,6 +30,8 @@ _FINENESS = (4, 16, 64, 256, MOST_CHUNKS)
 _EVENER = 0.99
 """Busiest link of a plan against that of one of fewer chunks, from which still more may help."""
 
+_LATE = 0.05
+"""Latency of a link against the least time by rates, from which shallow trees are worth a try."""
 _GOOD = 1.1
 """Least time of what has a name against that of all, up to which it is tried before all else."""
 _NO_GAIN = 0.999
@@ -163,7 +165,7 @@ def _split(
     """Drafts of one kind to be tried before and after all else: before, if most chunks are good."""
     first, most = draft(1), max(counts)
     if max(first.busiest, first.longest / most) <= _GOOD * least:
-        return iter((draft(most),)), iter(())
+        return iter((first if most == 1 else draft(most),)), iter(())
     return iter(()), _refined(draft, counts, known)
 
 
@@ -208,19 +210,20 @@ def _all_reduces(
         yield from soon
     before = np.inf
     for count in counts:
-        pairs = reduce_trees(fabric, npus * count, npus * piece, aim / npus, seed)
-        into, out = _half(pairs, 0), _half(pairs, 1)
-        found = draft("pairs of trees", into, out, _roots(fabric, out), count)
-        yield found
+        for deeper in _depths(fabric, count, aim * piece):
+            pairs = reduce_trees(fabric, npus * count, npus * piece, aim / npus, seed, deeper)
+            into, out = _half(pairs, 0), _half(pairs, 1)
+            found = draft("pairs of trees", into, out, _roots(fabric, out), count)
+            yield found
         if found.busiest >= known.time and found.busiest > _EVENER * before:
             break  # finer chunks do not make loads more even, and what is known is faster
         before = found.busiest
     for count in counts[-2:]:
         roots = np.tile(np.arange(npus), count)
-        least = aim / 2
-        into = gather_trees(back, count, piece, least, seed)
-        out = gather_trees(fabric, count, piece, least, seed)
-        yield draft("scattered, then gathered", into, out, roots, count)
+        for deeper in _depths(fabric, count, aim * piece):
+            into = gather_trees(back, count, piece, aim / 2, seed, deeper)
+            out = gather_trees(fabric, count, piece, aim / 2, seed, deeper)
+            yield draft("scattered, then gathered", into, out, roots, count)
     yield from later
 
 
@@ -276,6 +279,13 @@ def _ring_counts(fabric: Fabric, chunks: int | None, seed: int, rounds: int) -> 
         return (chunks,)
     hops = rounds * int(ring_trees(fabric, 1, seed)[2].sum())
     return tuple(count for count in (2, *_FINENESS) if count * hops <= _RING_HOPS) or (1,)
+
+
+def _depths(fabric: Fabric, count: int, aim: float) -> tuple[float, ...]:
+    """Times that a chunk may be on its way, against the least: where that counts, none more."""
+    hops = 2 * count * fabric.npus**2 * _stretch(fabric)
+    counts = fabric.latency.max(initial=0.0) > _LATE * aim
+    return (DEEPER, 1.0) if counts and hops <= SHORT else (DEEPER,)
 
 
 def _stretch(fabric: Fabric) -> float:

@@ -126,6 +126,13 @@ def read_fabric(path: Path, switch_copies: bool = False, switch_reduces: bool = 
         raise ConfigError(str(path), "must hold one network, not a list", got=len(networks))
     try:
         own = networks[0].in_network
+        if own.reduces and own.limits:
+            rule = (
+                "must be left out where a schedule is written, whose times know no such limit of "
+                "switches; runs count it"
+            )
+            told = own.model_dump(mode="json", by_alias=True, exclude_none=True)
+            raise ConfigError(f"in_network.{own.limits[0]}", rule, got=told[own.limits[0]])
         copies, reduces = switch_copies or own.multicasts, switch_reduces or own.reduces
         graph = networks[0].graph()
         refuse_circuits(graph, "synthesised schedules")

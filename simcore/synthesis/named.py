@@ -11,7 +11,8 @@ def ring_trees(fabric: Fabric, chunks: int, seed: int) -> Trees:
     """Trees of a ring through the NPUs in order: chains; chunk c of NPU r is tree c n + r."""
     npus = fabric.npus
     source = np.arange(npus)
-    plan, _ = way_plan(fabric, (source, (source + 1) % npus), 1.0, np.zeros(npus), 1e-300, seed)
+    ends, turns = (source, (source + 1) % npus), np.zeros(npus)
+    plan, _ = way_plan(fabric.without_latency(), ends, 1.0, turns, 1e-300, seed)
     lengths = np.bincount(plan.chunk, minlength=npus)
     around = np.concatenate([plan.arc, plan.arc])
     begins = np.concatenate([[0], np.cumsum(lengths)])[:-1]
@@ -32,7 +33,8 @@ def direct_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
     npus = fabric.npus
     source = np.repeat(np.arange(npus), npus - 1)
     target = (source + np.tile(np.arange(1, npus), npus)) % npus
-    plan, _ = way_plan(fabric, (source, target), 1.0, np.zeros(len(source)), aim, seed)
+    ends, turns = (source, target), np.zeros(len(source))
+    plan, _ = way_plan(fabric.without_latency(), ends, 1.0, turns, aim, seed)
     begins = np.searchsorted(source[plan.chunk], np.arange(npus + 1))
     hops = np.diff(begins)
     width = int(hops.max())

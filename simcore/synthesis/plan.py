@@ -53,31 +53,32 @@ class Plan:
         return float((busy / fabric.rate[: len(busy)]).max()) if len(arc) else 0.0
 
     def longest(self, fabric: Fabric) -> float:
-        """Time that the longest chain of hops takes, each as soon as that before has arrived."""
+        """Time that the longest chain of hops takes, each as soon as that before lets it begin."""
         span = self._takes(fabric) + self._latency(fabric)
         offsets, after, _ = _waiting(self.before, self.after, len(self.arc))
-        return float(urgency(offsets, after, np.arange(len(self.arc)), span).max(initial=0.0))
+        ahead, _ = self._ahead(fabric)
+        order = np.arange(len(self.arc))
+        return float(urgency(offsets, after, order, span, ahead).max(initial=0.0))
 
     def timed(self, fabric: Fabric) -> tuple[Floats, float]:
         """Start (S,) of each hop, and the time at which all have arrived."""
         hops = len(self.arc)
         link, takes, latency = self._link(fabric), self._takes(fabric), self._latency(fabric)
-        forth = _waiting(self.before, self.after, hops)
+        forth, (ahead, behind) = _waiting(self.before, self.after, hops), self._ahead(fabric)
 
-        def times(ways: Waiting, key: Floats) -> tuple[Floats, float]:
-            start = schedule(
-                link, takes, latency, ways[2].copy(), *ways[:2], key, len(fabric.rate) + 1
-            )
+        def times(ways: Waiting, early: Floats, key: Floats) -> tuple[Floats, float]:
+            waits, links = ways[2].copy(), len(fabric.rate) + 1
+            start = schedule(link, takes, latency, waits, *ways[:2], early, key, links)
             return start, float((start + takes + latency).max(initial=0.0))
 
-        left = urgency(*forth[:2], np.arange(hops), takes + latency)
+        left = urgency(*forth[:2], np.arange(hops), takes + latency, ahead)
         whole = np.bincount(link, takes).max() if hops else 0.0
         best, least = np.zeros(hops), np.inf
         near = next(part for most, part in _NEAR if hops <= most)
         enough = whole * (1 + near)
         for haste in _HASTE if hops <= _LARGE else _FEW_HASTE:
             key = -left if np.isinf(haste) else self.turn * whole - haste * left
-            start, end = times(forth, key)
+            start, end = times(forth, ahead, key)
             if end < least * (1 - 1e-12):
                 best, least = start, end
             if least <= enough:
@@ -85,8 +86,8 @@ class Plan:
         back = _waiting(self.after, self.before, hops)
         for _ in range(_PASSES):
             # what ends last begins first on the way back, and what begins last there ends first
-            late, _ = times(back, -(best + takes + latency))
-            start, end = times(forth, -(late + takes + latency))
+            late, _ = times(back, behind, -(best + takes + latency))
+            start, end = times(forth, ahead, -(late + takes + latency))
             gain = 1 - end / least
             if gain > 1e-12:
                 best, least = start, end
@@ -104,14 +105,30 @@ class Plan:
     def _latency(self, fabric: Fabric) -> Floats:
         return np.append(fabric.latency, 0.0)[self._link(fabric)]
 
-    def flights(self, fabric: Fabric) -> Ints:
-        """Flight (S,) of each hop: hops through switches that neither copy nor reduce share one."""
+    def _ahead(self, fabric: Fabric) -> tuple[Floats, Floats]:
+        """Times (S,) before the arrival of a hop from which the next one, through a switch, begins.
+
+        The first are those of the next hops, the second the same with time turned around.
+        """
+        takes, through = self._takes(fabric), self._through(fabric)[self.after]
+        first, then = self.before[through], self.after[through]
+        ahead, behind = np.zeros(len(self.arc)), np.zeros(len(self.arc))
+        # not before all of it comes in as fast as it leaves
+        ahead[then] = behind[first] = np.minimum(takes[first], takes[then])
+        return ahead, behind
+
+    def _through(self, fabric: Fabric) -> Bools:
+        """(S,) true where a hop leaves a switch that only passes on what comes in."""
         can = np.where(self.joins, fabric.reduces, fabric.copies)
         through = np.zeros(len(self.arc), np.bool_)
         moves = self.arc >= 0
         through[moves] = (fabric.tail[self.arc[moves]] >= fabric.npus) & ~can[moves]
+        return through
+
+    def flights(self, fabric: Fabric) -> Ints:
+        """Flight (S,) of each hop: hops through switches that neither copy nor reduce share one."""
         flight = np.arange(len(self.arc))
-        into = through[self.after]
+        into = self._through(fabric)[self.after]
         flight[self.after[into]] = self.before[into]
         while True:
             further = flight[flight]

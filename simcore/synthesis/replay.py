@@ -6,7 +6,7 @@ from simcore.errors import SimulationError
 from simcore.kernels.synthesis.replaying import EMPTY, FINE, TWICE, replay_all
 from simcore.synthesis.fabric import Fabric, Floats, Ints
 from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
-from simcore.synthesis.schedule import Schedule
+from simcore.synthesis.schedule import Schedule, onward
 
 _ROUNDING = 1e-9
 
@@ -19,7 +19,8 @@ _SAID = {
 def check(schedule: Schedule, fabric: Fabric) -> None:
     """Replay a schedule on its network.
 
-    Links must not be shared; nothing is sent before it is there; each NPU ends with each chunk that
+    Links must not be shared; nothing is sent before it is there, by a switch that only passes it on
+    before it comes in as fast as it leaves; each NPU ends with each chunk that
     the collective gives it; each contribution counts once; NPUs pass on what is not for them only
     where they may.
 
@@ -38,10 +39,18 @@ def check(schedule: Schedule, fabric: Fabric) -> None:
         raise SimulationError(f"schedule: no link must carry two chunks at once; link {link} does")
     if schedule.sends and not arrival.max() <= schedule.time + slack:
         raise SimulationError("schedule: its time must be that of the last arrival, and is less")
-    chunk, wrong = _played(schedule, fabric, arrival, slack)
+    chunk, wrong = _played(schedule, fabric, _there(schedule, takes, arrival), slack)
     if wrong != FINE:
         said = _SAID.get(wrong, "an NPU ends without it")
         raise SimulationError(f"schedule: chunk {chunk} must reach its NPUs; {said}")
+
+
+def _there(schedule: Schedule, takes: Floats, arrival: Floats) -> Floats:
+    """Time (S,) from which what is sent may go on: before it has come, where its flight goes on."""
+    first, then = onward(schedule.flight)
+    there = arrival.copy()
+    there[first] -= np.minimum(takes[first], takes[then])
+    return there
 
 
 def _refuse_wrong_arcs(schedule: Schedule, fabric: Fabric) -> None:

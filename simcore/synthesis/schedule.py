@@ -57,26 +57,40 @@ class Schedule:
             kind: Which collective it is then.
         """
         takes = self.part / fabric.rate[self.link] + fabric.latency[self.link]
+        start = np.maximum(self.time - self.start - takes, 0.0)
+        then, first = onward(self.flight)
+        while (start[then] < start[first]).any():  # by rounding
+            start[then] = np.maximum(start[then], start[first])
         return ordered(
             kind=kind,
             npus=self.npus,
             part=self.part,
             owner=self.owner,
             target=self.target,
-            chunk=self.chunk,
-            tail=self.head,
-            head=self.tail,
-            link=self.link,
-            joins=~self.joins,
-            flight=self.flight,
-            start=np.maximum(self.time - self.start - takes, 0.0),
+            chunk=self.chunk[::-1],
+            tail=self.head[::-1],
+            head=self.tail[::-1],
+            link=self.link[::-1],
+            joins=~self.joins[::-1],
+            flight=self.flight[::-1],
+            start=start[::-1],
             time=self.time,
         )
 
 
+def onward(flight: Ints) -> tuple[Ints, Ints]:
+    """Sends that go on, (F,), and those by which they do so, of sends (S,) in order."""
+    order = np.argsort(flight, kind="stable")
+    same = flight[order][1:] == flight[order][:-1]
+    return order[:-1][same], order[1:][same]
+
+
 def ordered(**columns: Any) -> Schedule:
-    """The schedule of these columns, with its sends in order of start, chunk and link."""
-    order = np.lexsort((columns["link"], columns["chunk"], columns["start"]))
+    """The schedule of these columns, with its sends in order of start; equal ones stay as they are.
+
+    A send through a switch may begin when that does which brings the chunk there, and comes after.
+    """
+    order = np.argsort(columns["start"], kind="stable")
     of_sends = ("chunk", "tail", "head", "link", "joins", "flight", "start")
     sorted_columns = {name: columns[name][order] for name in of_sends}
     return Schedule(**{**columns, **sorted_columns})

@@ -11,7 +11,8 @@ from simcore.kernels.synthesis.pairs import pack_pairs
 from simcore.synthesis.fabric import Fabric, Floats, Ints, Shorts
 
 _DEEP = 0.25  # of the least time: how long a chunk may be on its way, if links are free for it
-_DEEPER = 1.5  # at least, against the least time there can be for that
+DEEPER = 1.5
+"""At least, against the least time there can be for that."""
 _ROOTS = 4  # whose least times stand for those of all
 _STEEP = 60.0
 _STEEPER = 0.6  # by how much of it each round is steeper
@@ -28,7 +29,9 @@ Trees = tuple[Shorts, Shorts, Ints]
 """Arcs (T, H), hops before (T, H), numbers of hops (T,)."""
 
 
-def gather_trees(fabric: Fabric, chunks: int, piece: float, aim: float, seed: int) -> Trees:
+def gather_trees(
+    fabric: Fabric, chunks: int, piece: float, aim: float, seed: int, deeper: float = DEEPER
+) -> Trees:
     """Trees for *chunks* chunks of every NPU's piece; chunk c of NPU r is tree c n + r.
 
     Args:
@@ -37,6 +40,7 @@ def gather_trees(fabric: Fabric, chunks: int, piece: float, aim: float, seed: in
         piece: Its size.
         aim: Least time there can be for a piece of 1 without latencies.
         seed: Seed of the order in which trees are grown anew.
+        deeper: Time that a chunk may be on its way against the least, at least.
 
     Raises:
         SimulationError: An NPU cannot be reached.
@@ -45,7 +49,7 @@ def gather_trees(fabric: Fabric, chunks: int, piece: float, aim: float, seed: in
     roots = np.tile(np.arange(npus), chunks)
     cost, delay = _times(fabric, chunks, piece)
     rng = np.random.default_rng(seed)
-    deep = max(_DEEP * aim, _DEEPER * _least_depth(fabric, cost, delay))
+    deep = max(_DEEP * aim, deeper * _least_depth(fabric, cost, delay))
     alike = _ALIKE if trees * npus > _MANY else 1.0
 
     def grow(first: bool, steep: float, load: Floats, found: Trees) -> int:
@@ -56,7 +60,9 @@ def gather_trees(fabric: Fabric, chunks: int, piece: float, aim: float, seed: in
     return _balanced(grow, fabric.links, trees, width, aim)
 
 
-def reduce_trees(fabric: Fabric, chunks: int, whole: float, aim: float, seed: int) -> Trees:
+def reduce_trees(
+    fabric: Fabric, chunks: int, whole: float, aim: float, seed: int, deeper: float = DEEPER
+) -> Trees:
     """Pairs of trees for *chunks* chunks of a whole: 2 c joins chunk c, 2 c + 1 hands it out.
 
     Arcs of trees that join are those of ``fabric.reversed()``. Roots are chosen with the trees.
@@ -67,6 +73,7 @@ def reduce_trees(fabric: Fabric, chunks: int, whole: float, aim: float, seed: in
         whole: Its size.
         aim: Least time there can be for a whole of 1 without latencies.
         seed: Seed of the order and of the roots that are tried.
+        deeper: As for ``gather_trees``.
 
     Raises:
         SimulationError: An NPU cannot be reached.
@@ -79,7 +86,7 @@ def reduce_trees(fabric: Fabric, chunks: int, whole: float, aim: float, seed: in
     rng = np.random.default_rng(seed)
     roots = np.zeros(chunks, np.int64)
     least = _least_depth(fabric, cost, delay) + _least_depth(back, cost, delay)
-    deep = max(_DEEP * aim, _DEEPER * least) / 2
+    deep = max(_DEEP * aim, deeper * least) / 2
     alike = _ALIKE if 2 * chunks * fabric.npus > _MANY else 1.0
 
     def grow(first: bool, steep: float, load: Floats, found: Trees) -> int:

@@ -54,7 +54,8 @@ def way_plan(
 def _balanced(
     fabric: Fabric, source: Ints, target: Ints, part: float, aim: float, seed: int
 ) -> tuple[NDArray[np.int32], Ints, list[Floats]]:
-    cost = part / fabric.rate
+    # detours do not pay that take longer than links are kept
+    cost, late = part / fabric.rate, fabric.latency / aim
     load = np.zeros(fabric.links)
     width = 4
     arcs, hops = np.zeros((len(source), width), np.int32), np.zeros(len(source), np.int64)
@@ -71,7 +72,7 @@ def _balanced(
         who = source, target, fabric.npus, fabric.npus_forward
         mean = max(aim, load.max()) if turn else aim
         if not spread_ways(
-            order, turn == 0, batch, *who, *where, cost, load, steep, mean, arcs, hops
+            order, turn == 0, batch, *who, *where, cost, late, load, steep, mean, arcs, hops
         ):
             if turn:
                 break

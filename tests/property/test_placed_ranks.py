@@ -138,7 +138,6 @@ def test_where_messages_do_not_meet_placements_are_left_out_and_said_so() -> Non
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"system": {"all_reduce": "synthesised"}}, "system.all_reduce"),
         ({"backend": "packet", "network": {"from_dimension": 1}}, "network.from_dimension"),
     ],
 )

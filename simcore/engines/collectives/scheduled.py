@@ -12,6 +12,11 @@ from simcore.errors import ConfigError
 from simcore.network import NetworkDimension
 from simcore.terms import CollectiveKind
 
+_ONE_NETWORK = (
+    "needs a machine that is one network (platform.network) where ranks are placed, or jobs share "
+    "it"
+)
+
 if TYPE_CHECKING:  # the engine loads this file, which a run of traces waits for
     from simcore.engines.collectives.phases import Phase
     from simcore.graphs.network_table import NetworkFile
@@ -21,38 +26,50 @@ if TYPE_CHECKING:  # the engine loads this file, which a run of traces waits for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    """Ranks that are not where their numbers say, on a machine that is one network.
+
+    Attributes:
+        network: The machine.
+        npus: NPU of each rank.
+    """
+
+    network: "NetworkFile"
+    npus: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduledPhase:
-    """A phase of groups that lie alike on a network, each of which has a schedule.
+    """A phase of groups of a network, each of which has a schedule.
 
     Attributes:
         network: The network.
         kind: Of collective.
         size_bytes: Of the buffer with which the phase starts.
         members: Of each group.
-        stride: Between neighbouring members, in the network's own numbers of NPUs.
+        npus: NPUs of the network, or ranks on them.
+        stride: Between neighbouring members, in the network's own numbers of NPUs, or in ranks.
         listed: The members of the only group, where they are given as a list.
         dimension: The network's innermost level among the machine's dimensions.
         below: NPUs of the machine in one step of the network's numbers.
+        on: NPU of each rank; none: that of its number.
     """
 
     network: "NetworkFile"
     kind: CollectiveKind
     size_bytes: int
     members: int
+    npus: int
     stride: int
     listed: tuple[int, ...] = ()
     dimension: int = 0
     below: int = 1
+    on: tuple[int, ...] = ()
 
-    def group_of(self, npu: int, npus: int) -> tuple[int, int]:
-        """Copy of the network that NPU *npu* of the machine is on, and first member of its group.
-
-        Args:
-            npu: The NPU.
-            npus: NPUs of the network.
-        """
-        step, place = npu // self.below, npu % self.below
-        copy, own = step // npus * self.below + place, step % npus
+    def group_of(self, rank: int) -> tuple[int, int]:
+        """Copy of the network that a rank of the machine is on, and first member of its group."""
+        step, place = rank // self.below, rank % self.below
+        copy, own = step // self.npus * self.below + place, step % self.npus
         if self.listed:
             return copy, self.listed[0]
         return copy, own - own // self.stride % self.members * self.stride
@@ -62,24 +79,22 @@ class ScheduledPhase:
         from simcore.synthesis.placed.carriage import carriage
 
         own = self.listed or tuple(first + i * self.stride for i in range(self.members))
+        if self.on:
+            own = tuple(self.on[rank] for rank in own)
         return carriage(self.network, own, self.kind.name.lower(), self.size_bytes)
 
-    def takes_ns(self, npus: int) -> int:
-        """Time until all groups of the network are done that start together, in whole ns.
-
-        Args:
-            npus: NPUs of the network.
-        """
-        return _takes_ns(self, npus)
+    def takes_ns(self) -> int:
+        """Time until all groups of the network are done that start together, in whole ns."""
+        return _takes_ns(self)
 
 
 @lru_cache(maxsize=4096)
-def _takes_ns(phase: ScheduledPhase, npus: int) -> int:
+def _takes_ns(phase: ScheduledPhase) -> int:
     from simcore.engines.collectives.side_by_side import together_ns
 
     firsts = [0]
     if not phase.listed:
-        ids = np.arange(npus)
+        ids = np.arange(phase.npus)
         firsts = ids[ids // phase.stride % phase.members == 0].tolist()
     found = together_ns(phase.network, [phase.carriage(first) for first in firsts])
     return max(1, int(np.ceil(found * (1 - 1e-12))))
@@ -88,10 +103,34 @@ def _takes_ns(phase: ScheduledPhase, npus: int) -> int:
 Levels: TypeAlias = "Sequence[Dimension] | Sequence[NetworkDimension]"
 
 
+def located(dimensions: Levels, where: Sequence[int]) -> Located:
+    """Ranks on the NPUs *where* of a machine that is one network.
+
+    Raises:
+        ConfigError: It is not.
+    """
+    network = one_network(dimensions)
+    if network is None:
+        raise ConfigError("platform", _ONE_NETWORK, got=f"{len(dimensions)} dimensions")
+    return Located(network=network, npus=tuple(int(npu) for npu in where))
+
+
+def one_network(dimensions: Levels) -> "NetworkFile | None":
+    """The network of which all *dimensions* are levels, once; None: there is none."""
+    found = dimensions[0].network
+    alike = all(level.network == found for level in dimensions)
+    return found if alike and [one.level for one in dimensions].count(0) == 1 else None
+
+
 def scheduled_phase(
-    phase: "Phase", levels: Levels, size_bytes: int, stride: int, listed: tuple[int, ...] = ()
-) -> tuple[ScheduledPhase, int]:
-    """The scheduled form of a phase, and the NPUs of its network.
+    phase: "Phase",
+    levels: Levels,
+    size_bytes: int,
+    stride: int,
+    listed: tuple[int, ...] = (),
+    on: Located | None = None,
+) -> ScheduledPhase:
+    """The scheduled form of a phase.
 
     Args:
         phase: The phase.
@@ -99,10 +138,22 @@ def scheduled_phase(
         size_bytes: With which it starts.
         stride: Between its members, in NPUs of the machine.
         listed: Members, where they are given as a list: NPUs of the machine.
+        on: Where ranks are; None: where their numbers say.
 
     Raises:
         ConfigError: Its dimension is no part of a network that is a graph.
     """
+    if on is not None:
+        return ScheduledPhase(
+            network=on.network,
+            kind=phase.kind,
+            size_bytes=size_bytes,
+            members=phase.members,
+            npus=len(on.npus),
+            stride=stride,
+            listed=listed,
+            on=on.npus,
+        )
     own = levels[phase.dimension]
     if own.network is None or own.network.circuits is not None:
         raise _no_network(phase.kind.name.lower(), own, phase.dimension)
@@ -114,17 +165,17 @@ def scheduled_phase(
         if level.network != own.network or (level.level == 0 and npus > 1):
             break
         npus *= level.npus
-    found = ScheduledPhase(
+    return ScheduledPhase(
         network=own.network,
         kind=phase.kind,
         size_bytes=size_bytes,
         members=phase.members,
+        npus=npus,
         stride=max(stride // below, 1),
         listed=tuple(npu // below for npu in listed),
         dimension=first,
         below=below,
     )
-    return found, npus
 
 
 def check_schedules(system: "System", dimensions: Sequence["Dimension"]) -> None:
@@ -154,10 +205,31 @@ def _no_network(key: str, own: "Dimension | NetworkDimension", place: int) -> Co
     )
 
 
-def sentence(phase: "Phase", levels: Sequence["Dimension"], size_bytes: int) -> str:
-    """Time of a scheduled phase against its proven bound; *phase* as for ``taken_ns``."""
-    found, npus = _of_level(phase, levels, size_bytes)
-    work, takes_ns = found.carriage(found.listed[0] if found.listed else 0), found.takes_ns(npus)
+def check_located(system: "System", levels: int, machine: Levels) -> None:
+    """Refuse synthesised collectives of ranks that are placed on anything but one network.
+
+    Args:
+        system: The system layer.
+        levels: Along which the ranks are laid.
+        machine: Dimensions of the machine.
+
+    Raises:
+        ConfigError: Names the first such collective.
+    """
+    from simcore.machine.system import ALGORITHM_KEYS
+
+    for key in ALGORITHM_KEYS:
+        chosen = SYNTHESISED in system.vector(CollectiveKind[key.upper()], levels)
+        if chosen and one_network(machine) is None:
+            raise ConfigError(f"system.{key}", f"{SYNTHESISED} {_ONE_NETWORK}", got=SYNTHESISED)
+
+
+def sentence(
+    phase: "Phase", levels: Sequence["Dimension"], size_bytes: int, on: Located | None = None
+) -> str:
+    """Time of a scheduled phase against its proven bound; arguments as for ``taken_ns``."""
+    found = _of_level(phase, levels, size_bytes, on)
+    work, takes_ns = found.carriage(found.listed[0] if found.listed else 0), found.takes_ns()
     told = (
         f"{phase.kind.name.lower()} of {size_bytes:,} bytes among {phase.members} NPUs of "
         f"dimension {phase.dimension} is synthesised ({work.by}): {work.time_ns * 1e-3:,.1f} us, "
@@ -168,16 +240,17 @@ def sentence(phase: "Phase", levels: Sequence["Dimension"], size_bytes: int) -> 
     return told
 
 
-def taken_ns(phase: "Phase", levels: Sequence["Dimension"], size_bytes: int) -> int:
+def taken_ns(
+    phase: "Phase", levels: Sequence["Dimension"], size_bytes: int, on: Located | None = None
+) -> int:
     """Time of a scheduled phase; *phase* has the stride of its dimension's coordinate."""
-    found, npus = _of_level(phase, levels, size_bytes)
-    return found.takes_ns(npus)
+    return _of_level(phase, levels, size_bytes, on).takes_ns()
 
 
 def _of_level(
-    phase: "Phase", levels: Sequence["Dimension"], size_bytes: int
-) -> tuple[ScheduledPhase, int]:
+    phase: "Phase", levels: Sequence["Dimension"], size_bytes: int, on: Located | None
+) -> ScheduledPhase:
     stride = phase.stride
     for level in levels[: phase.dimension]:
         stride *= level.npus
-    return scheduled_phase(phase, levels, size_bytes, stride)
+    return scheduled_phase(phase, levels, size_bytes, stride, on=on)

@@ -11,7 +11,7 @@ from simcore.engines.collectives.members import Subsystem
 from simcore.engines.collectives.phases import Phase, cut, phases_of_chunk, stand_ins
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.rows import machine_of, phase_row, row_arrays
-from simcore.engines.collectives.scheduled import sentence, taken_ns
+from simcore.engines.collectives.scheduled import Located, sentence, taken_ns
 from simcore.engines.collectives.switched import switches_wait_ns
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.events.input import Ints
@@ -45,6 +45,13 @@ class CollectiveTimer:
     member is done: ``held_ns`` says how long others may have waited. The chunks then go through
     the queues of the system layer. Only what the order of events among all members decides runs on
     the event engine. Where members behave alike, the times are the engine's to the nanosecond.
+
+    Args:
+        dimensions: Of the machine.
+        system: The system layer.
+        memory_bytes_per_s: Of an NPU.
+        memo: Keeps the times.
+        on: Where ranks are, for collectives that are synthesised; None: where their numbers say.
     """
 
     def __init__(
@@ -53,8 +60,9 @@ class CollectiveTimer:
         system: System,
         memory_bytes_per_s: float,
         memo: Memo | None = None,
+        on: Located | None = None,
     ) -> None:
-        self._dimensions = tuple(dimensions)
+        self._dimensions, self._on = tuple(dimensions), on
         self._topologies = [dimension.topology for dimension in self._dimensions]
         self._system = system
         self._memory_bytes_per_s = memory_bytes_per_s
@@ -92,7 +100,7 @@ class CollectiveTimer:
         found, (_, size) = list[str](), self._cut(kind, placement, size_bytes)
         for phase in self._phases(kind, placement):
             if isinstance(phase.algorithm, Synthesised):
-                found.append(sentence(phase, self._dimensions, size))
+                found.append(sentence(phase, self._dimensions, size, self._on))
             row, _ = phase_row(phase, self._dimensions[phase.dimension])
             size = size * row.result_times // row.result_over
         return tuple(found)
@@ -131,6 +139,7 @@ class CollectiveTimer:
             system.inter_dimension,
             *(getattr(system, key) for key in ALGORITHM_KEYS),
             tuple([(one.network, one.in_network) for one in self._dimensions]),
+            self._on,
         )
 
     def _work_out(self, wanted: Sequence[Collective]) -> Iterator[CollectiveTime]:
@@ -208,7 +217,7 @@ class CollectiveTimer:
         for phase in self._phases(kind, placement, passed):
             row, table = phase_row(phase, self._dimensions[phase.dimension])
             if isinstance(phase.algorithm, Synthesised):
-                row = row._replace(takes_ns=taken_ns(phase, self._dimensions, size))
+                row = row._replace(takes_ns=taken_ns(phase, self._dimensions, size, self._on))
             wait_ns = switches_wait_ns(phase, self._dimensions, size)
             row = row._replace(wait_ns=wait_ns)
             found.append((row, table))

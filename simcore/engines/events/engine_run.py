@@ -1,6 +1,7 @@
 """One run of the event engine beside a network outside it, or beside others on one network."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from simcore.engines.events.input import EngineInput, Representatives, all_npus
 from simcore.engines.events.outside import HeldNetwork
 from simcore.kernels.events import layout
 from simcore.kernels.native import call
+
+if TYPE_CHECKING:  # needs a compiler, which few runs do
+    from simcore.synthesis.placed.carriage import Carriage
 
 _EVENTS_BETWEEN_PAUSES = 5_000_000  # about a second, so that an interrupt is heard
 _GROWTH_WORDS = 1 << 22
@@ -74,26 +78,33 @@ class EngineRun:
             elif code != layout.PAUSED or self.arena[layout.UNSAFE]:
                 return code
 
-    def hand_out(self, network: HeldNetwork) -> Iterator[tuple[int, int, int]]:
-        """Send what the kernel has put out; yields sender, receiver and bytes of each message."""
+    def hand_out(self, network: HeldNetwork) -> "Iterator[tuple[int, int, int, Carriage | None]]":
+        """Send what the kernel has put out; yields sender, receiver and bytes of each message.
+
+        A member of a synthesised collective sends itself what it sends others: what links carry,
+        the work that starts with its last member, comes fourth.
+        """
         arena = self.arena
         message = int(arena[layout.OUTBOX_HEAD])
         arena[layout.OUTBOX_HEAD] = 0
         now_ns = int(arena[layout.NOW_NS])
         while message:
             words = arena[message : message + layout.MSG_WORDS].tolist()
-            source, target = words[layout.MSG_SRC], words[layout.MSG_DST]
+            rank = source = words[layout.MSG_SRC]
+            target, work = words[layout.MSG_DST], None
             if self._where is not None:
                 source, target = self._where[source], self._where[target]
             number, size = message * self._runs + self._number, words[layout.MSG_BYTES]
             if words[layout.MSG_TRAVEL_NS] > 0:
                 schedule = words[layout.MSG_TRAVEL_NS] - 1
-                network.join(now_ns, number, source, schedule, words[layout.MSG_TAG])
+                which = self._number, schedule, words[layout.MSG_TAG]
+                phase, target = self.schedules[schedule], source
+                work = network.join(now_ns, number, (rank, source), phase, which)
             else:
                 network.send(now_ns, number, source, target, size)
             self.under_way += 1
             message = words[layout.EVENT_NEXT]
-            yield source, target, size
+            yield source, target, size, work
 
     def take(self, time_ns: int, number: int) -> None:
         """Let a message arrive, by its number in the network."""

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.collectives import CollectiveAlgorithm, Synthesised
+from simcore.engines.collectives.scheduled import Located
 from simcore.engines.events.joined import joined
 from simcore.engines.events.programs import Program, Programs
 from simcore.network import (
@@ -155,6 +156,7 @@ class EngineInput:
             ``backend``.
         where: (N,) NPU on which each of these runs, in a network outside the kernel; None: that of
             its number.
+        on: The same with their network, for collectives that are synthesised; None: likewise.
     """
 
     backend: str
@@ -170,6 +172,7 @@ class EngineInput:
     chunks_before: int = 0
     network: ExternalNetwork | None = None
     where: Ints | None = None
+    on: Located | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "programs", joined(self.programs))

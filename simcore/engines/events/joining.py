@@ -1,12 +1,10 @@
 """Members of synthesised collectives, which wait for each other and then end together."""
 
-from collections.abc import Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING
 
 from simcore.engines.collectives.scheduled import ScheduledPhase
-from simcore.engines.events.input import EngineInput
 from simcore.network import Arrival
 
 if TYPE_CHECKING:  # needs a compiler, which few runs do
@@ -14,49 +12,31 @@ if TYPE_CHECKING:  # needs a compiler, which few runs do
 
 
 class Joining:
-    """The collectives of a run whose members are not all there, and those that take their time.
+    """The collectives of runs whose members are not all there, and those that take their time."""
 
-    Args:
-        inputs: The run.
-        schedules: Its phases with schedules.
-    """
-
-    def __init__(self, inputs: EngineInput, schedules: Sequence[ScheduledPhase]) -> None:
-        self._dimensions, self._schedules = inputs.dimensions, schedules
-        self._waiting: dict[tuple[int, int, int, int], list[int]] = {}
+    def __init__(self) -> None:
+        self._waiting: dict[tuple[tuple[int, int, int], int, int], list[int]] = {}
         self._timed: list[tuple[int, int, list[int]]] = []
         self._order = count()
-        self._npus = [self._npus_of(one) for one in schedules]
-
-    def _npus_of(self, phase: ScheduledPhase) -> int:
-        """NPUs of the network of a phase."""
-        npus = 1
-        for level in self._dimensions[phase.dimension :]:
-            if level.network != phase.network or (level.level == 0 and npus > 1):
-                break
-            npus *= level.npus
-        return npus
 
     def add(
-        self, message: int, source: int, schedule: int, tag: int
+        self, message: int, rank: int, phase: ScheduledPhase, which: tuple[int, int, int]
     ) -> "tuple[list[int], Carriage] | None":
-        """Take a member's message; where it is the last one, all of them and the work to do."""
-        phase = self._schedules[schedule]
-        copy, first = phase.group_of(source, self._npus[schedule])
-        key = schedule, tag, copy, first
+        """Take a member's message; where it is the last one, all of them and the work to do.
+
+        Args:
+            message: Its number.
+            rank: The member.
+            phase: The phase.
+            which: Run, phase and tag that members have in common.
+        """
+        copy, first = phase.group_of(rank)
+        key = which, copy, first
         messages = self._waiting.setdefault(key, [])
         messages.append(message)
         if len(messages) < phase.members:
             return None
         return self._waiting.pop(key), phase.carriage(first)
-
-    def takes_ns(self, schedule: int) -> int:
-        """Time of a phase, where the network does not share out the links."""
-        return self._schedules[schedule].takes_ns(self._npus[schedule])
-
-    def first_dimension(self, schedule: int) -> int:
-        """Innermost level of its network among the machine's dimensions."""
-        return self._schedules[schedule].dimension
 
     def end_at(self, time_ns: int, messages: list[int]) -> None:
         """Let *messages* arrive then."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from numbers import Integral
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from simcore.engines.collectives.scheduled import ScheduledPhase
 from simcore.engines.events.input import EngineInput
@@ -10,6 +10,9 @@ from simcore.engines.events.joining import Joining
 from simcore.errors import ConfigError, SimulationError, told
 from simcore.kernels.events.layout import LAST_NS
 from simcore.network import BACKENDS, Arrival, ExternalNetwork, LinkNetwork, on_links
+
+if TYPE_CHECKING:  # needs a compiler, which few runs do
+    from simcore.synthesis.placed.carriage import Carriage
 
 T = TypeVar("T")
 
@@ -20,21 +23,15 @@ class HeldNetwork:
     Args:
         backend: Its class.
         inputs: The run.
-        schedules: Phases of the run that are synthesised for their network.
     """
 
-    def __init__(
-        self,
-        backend: type[ExternalNetwork],
-        inputs: EngineInput,
-        schedules: Sequence[ScheduledPhase] = (),
-    ) -> None:
+    def __init__(self, backend: type[ExternalNetwork], inputs: EngineInput) -> None:
         self._name, self._under_way, self._now_ns = backend.__name__, set[int](), 0
         kind = BACKENDS[inputs.backend]
         made = inputs.network or self._asked(on_links, kind, inputs.dimensions)
         assert made is not None
         self._network = made
-        self._joining = Joining(inputs, schedules)
+        self._joining = Joining()
         self._together: dict[int, list[int]] = {}
 
     def send(self, now_ns: int, message: int, src: int, dst: int, size_bytes: int) -> None:
@@ -43,28 +40,39 @@ class HeldNetwork:
         self._under_way.add(message)
         self._asked(self._network.send, now_ns, message, src, dst, size_bytes)
 
-    def join(self, now_ns: int, message: int, source: int, schedule: int, tag: int) -> None:
+    def join(
+        self,
+        now_ns: int,
+        message: int,
+        at: tuple[int, int],
+        phase: ScheduledPhase,
+        which: tuple[int, int, int],
+    ) -> "Carriage | None":
         """Take the message of a member of a synthesised collective; the last one starts it.
 
         Args:
             now_ns: Present time.
             message: Its number.
-            source: The member.
-            schedule: Number of its phase among the run's schedules.
-            tag: That it has in common with those of other members.
+            at: The member, and the NPU on which it runs.
+            phase: The phase.
+            which: Run, phase and tag that members have in common.
+
+        Returns:
+            The work that starts, if it does.
         """
-        ready = self._joining.add(message, source, schedule, tag)
+        rank, npu = at
+        ready = self._joining.add(message, rank, phase, which)
         if ready is None:
-            return
+            return None
         messages, work = ready
         if not isinstance(self._network, LinkNetwork):
-            self._joining.end_at(now_ns + self._joining.takes_ns(schedule), messages)
-            return
+            self._joining.end_at(now_ns + phase.takes_ns(), messages)
+            return work
         self._now_ns = now_ns
         self._under_way.add(message)
         self._together[message] = messages
-        at = source, self._joining.first_dimension(schedule)
-        self._asked(self._network.carry, now_ns, message, at, work)
+        self._asked(self._network.carry, now_ns, message, (npu, phase.dimension), work)
+        return work
 
     def next_event_ns(self) -> int | None:
         """See ``ExternalNetwork.next_event_ns``; members that start together count too.
@@ -140,11 +148,9 @@ class HeldNetwork:
             raise SimulationError(rule) from error
 
 
-def outside_network(
-    inputs: EngineInput, schedules: Sequence[ScheduledPhase] = ()
-) -> HeldNetwork | None:
+def outside_network(inputs: EngineInput) -> HeldNetwork | None:
     """The network of a run, where the backend that *inputs* names has an event loop of its own."""
     backend = inputs.backend_class
     if not issubclass(backend, ExternalNetwork):
         return None
-    return HeldNetwork(backend, inputs, schedules)
+    return HeldNetwork(backend, inputs)

@@ -59,7 +59,7 @@ def run_representatives(inputs: EngineInput, simulated: Representatives) -> Engi
         SimulationError: See ``run_unfolded``.
     """
     run = EngineRun(inputs, simulated)
-    network = outside_network(inputs, run.schedules)
+    network = outside_network(inputs)
     code = run.go_on(layout.LAST_NS) if network is None else _run_with(run, network)
     arena = run.arena
     if arena[layout.UNSAFE]:

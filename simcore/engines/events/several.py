@@ -23,17 +23,20 @@ class ProgramRun:
     Attributes:
         start_ns: (I,) when each iteration began.
         end_ns: (I,) when its last NPU had ended.
-        sent_bytes: Bytes that it sent, by sender and receiver among the NPUs of the network.
+        sent_bytes: Bytes that it sent, by sender and receiver among the NPUs of the network; those
+            for synthesised collectives as if each NPU sent them itself.
+        scheduled_bytes: Bytes that synthesised collectives put on links of the network, by number.
     """
 
     start_ns: list[int] = field(default_factory=list)
     end_ns: list[int] = field(default_factory=list)
     sent_bytes: Counter[tuple[int, int]] = field(default_factory=Counter)
+    scheduled_bytes: Counter[int] = field(default_factory=Counter)
 
     @property
     def size_bytes(self) -> int:
         """Estimate of the memory that it takes."""
-        return 1024 + 256 * len(self.sent_bytes)
+        return 1024 + 256 * (len(self.sent_bytes) + len(self.scheduled_bytes))
 
 
 @dataclass(slots=True)
@@ -98,8 +101,12 @@ class SharedRun:
     def _go_on(self, run: EngineRun, until_ns: int) -> None:
         job = next(job for job in self._jobs if job.run is run)
         run.go_on(until_ns)
-        for source, target, size in run.hand_out(self._network):
+        for source, target, size, work in run.hand_out(self._network):
             job.outcome.sent_bytes[source, target] += size
+            if work is not None:
+                loads = zip(work.links.tolist(), work.load_bytes.tolist(), strict=True)
+                for link, load in loads:
+                    job.outcome.scheduled_bytes[link] += load
         if not run.under_way and run.next_ns == NEVER_NS:
             self._end_iteration(job)
 

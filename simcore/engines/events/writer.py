@@ -261,9 +261,10 @@ class ArenaWriter:
         if not phase.in_list:
             listed = ()
         levels = self._inputs.dimensions
-        found, npus = scheduled_phase(phase, levels, size_bytes, phase.stride, listed)
+        on = self._inputs.on
+        found = scheduled_phase(phase, levels, size_bytes, phase.stride, listed, on)
         if self._inputs.backend_class.kernel_code != layout.OUTSIDE:
-            return found.takes_ns(npus)
+            return found.takes_ns()
         self.schedules.append(found)
         return len(self.schedules)
 

@@ -41,7 +41,7 @@ def measured_traffic(inputs: EngineInput) -> list[AxisTraffic]:
     Raises:
         SimulationError: NPUs wait for each other for ever.
     """
-    alone = replace(inputs, where=None, record_nodes=False)
+    alone = replace(inputs, where=None, on=None, record_nodes=False)
     (outcome,) = SharedRun([alone], [1], _AtOnce(inputs.dimensions)).run()
     source, target, size = bytes_by_pair(outcome)
     return [AxisTraffic(axis=_ALL, source=source, target=target, size_bytes=size.astype(float))]

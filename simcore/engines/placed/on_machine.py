@@ -2,19 +2,17 @@
 
 import numpy as np
 
-from simcore.collectives import SYNTHESISED
+from simcore.engines.collectives.scheduled import check_located
 from simcore.engines.placed.links import PlacedLinks
 from simcore.engines.placed.place import Placed, place_ranks
 from simcore.engines.placed.traffic import AxisTraffic, ProgramTraffic
 from simcore.engines.stages.plan_code import plan_code
 from simcore.engines.stages.times import place_groups
-from simcore.errors import ConfigError
 from simcore.machine import Platform
-from simcore.machine.system import ALGORITHM_KEYS, System
+from simcore.machine.system import System
 from simcore.memo import Memo
 from simcore.network.dimensions import engine_dimensions
 from simcore.placement.choice import PlacementChoice
-from simcore.terms import CollectiveKind
 from simcore.workload import ParallelPlan, Workload
 
 
@@ -46,7 +44,7 @@ def placed_on(
         ConfigError: They cannot be placed so.
         InfeasibleError: As ``traffic_of``.
     """
-    check_placeable(system, len(platform.dimensions))
+    check_located(system, len(platform.dimensions), platform.dimensions)
 
     def place() -> Placed:
         links = PlacedLinks(engine_dimensions(platform.dimensions))
@@ -55,15 +53,3 @@ def placed_on(
 
     key = choice, workload, plan, platform.dimensions, system
     return memo.of("placement", key, place)
-
-
-def check_placeable(system: System, dimensions: int) -> None:
-    """Refuse synthesised collectives, whose schedules are made for NPUs where their numbers say.
-
-    Raises:
-        ConfigError: Names the first.
-    """
-    for key in ALGORITHM_KEYS:
-        if SYNTHESISED in system.vector(CollectiveKind[key.upper()], dimensions):
-            rule = "must have a name of its own where ranks are placed, or jobs share a machine"
-            raise ConfigError(f"system.{key}", rule, got=SYNTHESISED)

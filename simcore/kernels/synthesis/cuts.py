@@ -107,7 +107,7 @@ def gather_time(
     """Least time in which one unit of every NPU can flow to every other, by the worst cut.
 
     Args:
-        npus: NPUs, the first nodes; the last node is the source of all.
+        npus: NPUs, the first nodes; the last but one is the source of all.
         offsets: (nodes + 1,) as for ``greatest_flow``.
         to: (A,) as there.
         twin: (A,) as there.
@@ -130,14 +130,14 @@ def gather_time(
             room = capacity.copy()
             for npu in range(npus):
                 room[supply[npu]] = 0.0 if npu == sink else 1.0 / time
-            flow = greatest_flow(nodes - 1, sink, offsets, to, twin, room, level, at, way)
+            flow = greatest_flow(nodes - 2, sink, offsets, to, twin, room, level, at, way)
             if flow * time >= (npus - 1) * (1.0 - 1e-9):
                 break
             behind = 0
             for npu in range(npus):
                 behind += level[npu] >= 0
             through = 0.0
-            for node in range(nodes - 1):
+            for node in range(nodes - 2):
                 for arc in range(offsets[node], offsets[node + 1]):
                     if level[node] >= 0 and level[to[arc]] < 0:
                         through += capacity[arc]

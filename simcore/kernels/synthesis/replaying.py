@@ -52,7 +52,7 @@ def replay_chunk(
         flight: (s,) small numbers of flights.
         start: (s,) when it begins.
         arrival: (s,) when it is there.
-        by_arrival: (s,) sends in order of arrival.
+        by_arrival: (s,) sends in order of arrival; changed among those of about one time.
         slack: Difference of times that is rounding.
         holder: Node that has all of the chunk at first; -1: every NPU has a part.
         words: Words of 64 bits for the parts of NPUs.
@@ -71,7 +71,7 @@ def replay_chunk(
     state = held, complete, carried, waiting
     for send in range(len(tail)):
         until = start[send] + slack
-        landed, wrong = land_until(landed, until, npus, words, copies, reduces, what, state)
+        landed, wrong = land_until(landed, send, until, npus, words, copies, reduces, what, state)
         if wrong:
             return wrong
         node = tail[send]
@@ -94,12 +94,14 @@ def replay_chunk(
                 complete[node] = False
         elif not complete[node]:
             return EMPTY
-    return land_until(landed, np.inf, npus, words, copies, reduces, what, state)[1]
+    sends = len(tail)
+    return land_until(landed, sends, np.inf, npus, words, copies, reduces, what, state)[1]
 
 
 @njit(cache=True, nogil=True)
 def land_until(
     landed: int,
+    played: int,
     until: float,
     npus: int,
     words: int,
@@ -108,11 +110,21 @@ def land_until(
     what: tuple[Ints, Bools, Ints, Floats, Ints],
     state: tuple[Words, Bools, Words, Ints],
 ) -> tuple[int, int]:
-    """Let what arrives by a time do so: how many sends have then, and what is wrong."""
+    """Let sends before *played* that arrive by a time do so: how many have, and what is wrong.
+
+    Through switches sends go on when they begin: some that arrive by then are still to be played.
+    """
     head, joins, flight, arrival, by_arrival = what
     held, complete, carried, waiting = state
-    while landed < len(head) and arrival[by_arrival[landed]] <= until:
-        send = by_arrival[landed]
+    at = landed
+    while at < len(head) and arrival[by_arrival[at]] <= until:
+        send = by_arrival[at]
+        at += 1
+        if send >= played:
+            continue
+        for place in range(at - 1, landed, -1):
+            by_arrival[place] = by_arrival[place - 1]
+        by_arrival[landed] = send
         wrong = land(
             send,
             head[send],

@@ -17,7 +17,8 @@ def retimed(
 
     Args:
         link: (S,) link of each.
-        before: (S,) send that brought the chunk to the switch that passes it on; -1: none did.
+        before: (S,) send that brings the chunk to the switch that passes it on as it comes in; -1:
+            none does.
         at: (S,) place, a chunk at a node, from which it leaves; -1: it was there at the beginning.
         to: (S,) place to which it comes.
         takes: (L,) time for which a chunk keeps each link.
@@ -31,7 +32,8 @@ def retimed(
         on = link[send]
         start = free[on]
         if before[send] >= 0:
-            start = max(start, arrival[before[send]])
+            came = before[send]
+            start = max(start, arrival[came] - min(takes[link[came]], takes[on]))
         elif at[send] >= 0:
             start = max(start, there[at[send]])
         free[on] = start + takes[on]

@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)
-def urgency(offsets: Ints, after: Ints, order: Ints, span: Floats) -> Floats:
+def urgency(offsets: Ints, after: Ints, order: Ints, span: Floats, ahead: Floats) -> Floats:
     """Time (S,) from the start of each hop to the end of the longest chain that waits for it.
 
     Args:
@@ -19,13 +19,14 @@ def urgency(offsets: Ints, after: Ints, order: Ints, span: Floats) -> Floats:
         after: Those hops.
         order: (S,) hops, each before those that wait for it.
         span: (S,) time of each hop, its latency included.
+        ahead: (S,) as for ``schedule``.
     """
     longest = np.zeros(len(order))
     for place in range(len(order) - 1, -1, -1):
         hop = order[place]
         most = 0.0
         for at in range(offsets[hop], offsets[hop + 1]):
-            most = max(most, longest[after[at]])
+            most = max(most, longest[after[at]] - ahead[after[at]])
         longest[hop] = most + span[hop]
     return longest
 
@@ -38,6 +39,7 @@ def schedule(
     waits: Ints,
     offsets: Ints,
     after: Ints,
+    ahead: Floats,
     key: Floats,
     links: int,
 ) -> Floats:
@@ -50,6 +52,8 @@ def schedule(
         waits: (S,) hops that it waits for; changed.
         offsets: (S + 1,) where the hops that wait for each hop begin.
         after: Those hops.
+        ahead: (S,) time before the arrival of the one hop that it waits for, from which a hop is
+            ready: a switch passes a chunk on as it comes in; 0 where it must be there.
         key: (S,) which of the hops that are ready goes first.
         links: Links.
 
@@ -62,8 +66,10 @@ def schedule(
     count = np.zeros(links, np.int64)
     free_at = np.zeros(links)
     start = np.full(hops, np.inf)
-    # a link that is done is item -1 - link, a hop that has arrived is its number
-    event_key, event = np.empty(hops + links + 2), np.empty(hops + links + 2, np.int64)
+    # a link that is done is item -1 - link, a hop that has arrived is its number, and one that is
+    # ready before the arrival of another is S and its number
+    room = 2 * hops + links + 2
+    event_key, event = np.empty(room), np.empty(room, np.int64)
     events = 0
     awake, woken = np.empty(links, np.int64), 0
     is_awake = np.zeros(links, np.bool_)
@@ -84,8 +90,14 @@ def schedule(
                 start[hop] = now
                 free_at[on] = now + takes[hop]
                 push(event_key, event, 0, events, free_at[on], -1 - on)
-                push(event_key, event, 0, events + 1, free_at[on] + latency[hop], hop)
+                arrival = free_at[on] + latency[hop]
+                push(event_key, event, 0, events + 1, arrival, hop)
                 events += 2
+                for at in range(offsets[hop], offsets[hop + 1]):
+                    if ahead[after[at]] > 0.0:
+                        begins = max(now, arrival - ahead[after[at]])
+                        push(event_key, event, 0, events, begins, hops + after[at])
+                        events += 1
         woken = 0
         if events == 0:
             return start
@@ -99,10 +111,15 @@ def schedule(
             if what < 0:
                 woken = _wake(-1 - what, awake, is_awake, woken)
                 continue
+            if what >= hops:
+                hop = what - hops
+                _make_ready(hop, link[hop], ready_key, ready, first, count, key)
+                woken = _wake(link[hop], awake, is_awake, woken)
+                continue
             for at in range(offsets[what], offsets[what + 1]):
                 hop = after[at]
                 waits[hop] -= 1
-                if waits[hop] == 0:
+                if waits[hop] == 0 and ahead[hop] == 0.0:
                     on = link[hop]
                     _make_ready(hop, on, ready_key, ready, first, count, key)
                     woken = _wake(on, awake, is_awake, woken)

@@ -9,6 +9,9 @@ from simcore.kernels.synthesis.heaps import lower, take
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_MOST = 500.0
+"""Logarithm of a price, above which none is: ways over full links are dear, and still ways."""
+
 
 @njit(cache=True, nogil=True)
 def cheapest_ways(
@@ -96,6 +99,50 @@ def priced_time(
 
 
 @njit(cache=True, nogil=True)
+def priced_loads(
+    npus: int,
+    npus_forward: bool,
+    offsets: Ints,
+    arc_from: Ints,
+    arc_to: Ints,
+    arc_link: Ints,
+    price: Floats,
+    load: Floats,
+) -> float:
+    """Sum of the prices of the cheapest ways between all NPUs, as ``priced_time`` has it.
+
+    What they put on links, a unit from each NPU to each other, is added to ``load`` (L,).
+    """
+    nodes = len(offsets) - 1
+    reach, keys = np.empty(nodes), np.empty(nodes)
+    via, items = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    places = np.empty(nodes, np.int64)
+    total = 0.0
+    for start in range(npus):
+        cheapest_ways(
+            start,
+            npus,
+            npus_forward,
+            offsets,
+            arc_to,
+            arc_link,
+            price,
+            reach,
+            via,
+            keys,
+            items,
+            places,
+        )
+        total += reach[:npus].sum()
+        for target in range(npus):
+            node = target
+            while node != start and reach[target] < np.inf:
+                load[arc_link[via[node]]] += 1.0
+                node = arc_from[via[node]]
+    return total
+
+
+@njit(cache=True, nogil=True)
 def spread_ways(
     order: Ints,
     first: bool,
@@ -109,6 +156,7 @@ def spread_ways(
     arc_to: Ints,
     arc_link: Ints,
     cost: Floats,
+    late: Floats,
     load: Floats,
     steep: float,
     aim: float,
@@ -130,6 +178,8 @@ def spread_ways(
         arc_to: As there.
         arc_link: As there.
         cost: (L,) time that one chunk takes on each link.
+        late: (L,) price of passing each link, whatever its load, against that of a link loaded as
+            is meant.
         load: (L,) time that each link is busy; changed.
         steep: How much dearer a link is that is as loaded as meant than one without load (log).
         aim: Load that is meant.
@@ -143,7 +193,7 @@ def spread_ways(
     reach, keys = np.empty(nodes), np.empty(nodes)
     via, items = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     places = np.empty(nodes, np.int64)
-    price = cost * np.exp(steep * (load / aim - 1.0))
+    price = cost * (late + np.exp(np.minimum(steep * (load / aim - 1.0), _MOST)))
     begin = 0
     while begin < len(order):
         start, end = source[order[begin]], begin
@@ -151,7 +201,7 @@ def spread_ways(
             chunk = order[end]
             end += 1
             for hop in range(0 if first else hops[chunk]):
-                _shift(arc_link[arcs[chunk, hop]], -1, cost, load, price, steep, aim)
+                _shift(arc_link[arcs[chunk, hop]], -1, cost, late, load, price, steep, aim)
         cheapest_ways(
             start,
             npus,
@@ -175,7 +225,7 @@ def spread_ways(
                 arc = via[node]
                 arcs[chunk, hop] = arc
                 hop += 1
-                _shift(arc_link[arc], 1, cost, load, price, steep, aim)
+                _shift(arc_link[arc], 1, cost, late, load, price, steep, aim)
                 node = arc_from[arc]
             hops[chunk] = hop
         begin = end
@@ -184,8 +234,16 @@ def spread_ways(
 
 @njit(cache=True, nogil=True)
 def _shift(
-    link: int, sign: int, cost: Floats, load: Floats, price: Floats, steep: float, aim: float
+    link: int,
+    sign: int,
+    cost: Floats,
+    late: Floats,
+    load: Floats,
+    price: Floats,
+    steep: float,
+    aim: float,
 ) -> None:
     """Add a chunk to a link's load, or take one off, and set its price by that."""
     load[link] += sign * cost[link]
-    price[link] = cost[link] * np.exp(steep * (load[link] / aim - 1.0))
+    excess = min(steep * (load[link] / aim - 1.0), _MOST)
+    price[link] = cost[link] * (late[link] + np.exp(excess))

@@ -1,11 +1,13 @@
 """Schedules kept by the content of what they are made of: in memory, and on disk for later runs."""
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -15,13 +17,13 @@ from simcore.files.input_file import open_input, read_bytes
 from simcore.kernels import cache_folder
 from simcore.kernels import synthesis as kernels
 from simcore.synthesis.fabric import Fabric, Floats, Ints
-from simcore.synthesis.schedule import Schedule
+from simcore.synthesis.schedule import Schedule, onward
 from simcore.synthesis.synthesise import Synthesis, synthesise
 
 _MOST_CHUNKS, _ALL_CHUNKS = 32, 1024
 """Chunks of a piece, at most, and of all pieces together."""
-_LATE = 0.01
-"""Part of a time, from which latencies are worth schedules of few chunks."""
+_LATE, _FEWER = 0.01, (1, 2, 4, 16)
+"""Part of a time, from which latencies are worth schedules of fewer chunks, and their numbers."""
 _MOST_FILES = 1000
 _COLUMNS = ("link", "before", "at", "to")
 
@@ -51,10 +53,11 @@ class KeptSchedule:
     by: str
 
 
-def kept_schedule(fabric: Fabric, kind: str, piece: float) -> KeptSchedule:
-    """The schedule of a collective of pieces of about *piece* bytes, made where there is none yet.
+def kept_schedules(fabric: Fabric, kind: str, piece: float) -> tuple[KeptSchedule, ...]:
+    """Schedules of a collective of pieces of about *piece* bytes, made where there are none yet.
 
-    Sizes are told apart by factors of 4, so that runs of unlike sizes share schedules.
+    Sizes are told apart by factors of 4, so that runs of unlike sizes share schedules. Where
+    latencies count there are several, of which another is the fastest at another size.
 
     Raises:
         SimulationError: Some NPU cannot be reached from another.
@@ -69,7 +72,7 @@ def kept_schedule(fabric: Fabric, kind: str, piece: float) -> KeptSchedule:
 
 
 @cache
-def _known() -> dict[str, KeptSchedule]:
+def _known() -> dict[str, tuple[KeptSchedule, ...]]:
     return {}
 
 
@@ -89,13 +92,12 @@ def _sources() -> str:
     return sha256(b"\0".join(read_bytes(file) for file in files)).hexdigest()
 
 
-def _made(fabric: Fabric, kind: str, piece: float, key: str) -> KeptSchedule:
+def _made(fabric: Fabric, kind: str, piece: float, key: str) -> tuple[KeptSchedule, ...]:
     many = max(1, min(_MOST_CHUNKS, _ALL_CHUNKS // fabric.npus))
-    found = synthesise(fabric, kind, piece, many)
-    if many > 1 and found.bound.latency > _LATE * found.schedule.time:
-        tried = (synthesise(fabric, kind, piece, few) for few in (1, 4) if few < many)
-        found = min((found, *tried), key=lambda one: one.schedule.time)
-    kept = _timed_form(found, fabric, piece)
+    found = [synthesise(fabric, kind, piece, many)]
+    if found[0].bound.latency > _LATE * found[0].schedule.time:
+        found += [synthesise(fabric, kind, piece, few) for few in _FEWER if few < many]
+    kept = tuple(_timed_form(one, fabric, piece) for one in found)
     _write(key, kept)
     return kept
 
@@ -124,10 +126,9 @@ def _timed_form(found: Synthesis, fabric: Fabric, piece: float) -> KeptSchedule:
 
 def _brought(schedule: Schedule, fabric: Fabric) -> Ints:
     """(S,) send of the same flight that brings the chunk to a switch that passes it on."""
-    order = np.lexsort((schedule.start, schedule.flight))
+    first, then = onward(schedule.flight)
     before = np.full(schedule.sends, -1, np.int64)
-    same = schedule.flight[order][1:] == schedule.flight[order][:-1]
-    before[order[1:][same]] = order[:-1][same]
+    before[then] = first
     return np.where(schedule.tail >= fabric.npus, before, -1)
 
 
@@ -135,35 +136,41 @@ def _folder() -> Path:
     return cache_folder().parent / "schedules"
 
 
-def _read(key: str) -> KeptSchedule | None:
-    """The schedule of a file; None where there is none, or it is not whole."""
+def _read(key: str) -> tuple[KeptSchedule, ...] | None:
+    """The schedules of a file; None where there is none, or it is not whole."""
     path = _folder() / f"{key}.npz"
     try:
         with open_input(path) as opened, np.load(opened, allow_pickle=False) as file:
-            columns = {name: file[name].astype(np.int64) for name in _COLUMNS}
-            parts, bandwidth, latency = file["numbers"].tolist()
-            return KeptSchedule(
-                parts=int(parts),
-                carried=file["carried"],
-                bandwidth=bandwidth,
-                latency=latency,
-                by=str(file["by"]),
-                **columns,
-            )
+            return tuple(_of_file(file, place) for place in range(int(file["count"])))
     except (ConfigError, OSError, ValueError, KeyError, BadZipFile):
         return None
 
 
-def _write(key: str, kept: KeptSchedule) -> None:
-    """Keep a schedule for later runs, where the folder can be written to."""
-    columns = {name: getattr(kept, name).astype(np.int32) for name in _COLUMNS}
-    numbers = np.array([kept.parts, kept.bandwidth, kept.latency])
+def _of_file(file: Mapping[str, Any], place: int) -> KeptSchedule:
+    columns = {name: file[f"{name}{place}"].astype(np.int64) for name in _COLUMNS}
+    parts, bandwidth, latency = file[f"numbers{place}"].tolist()
+    return KeptSchedule(
+        parts=int(parts),
+        carried=file[f"carried{place}"],
+        bandwidth=bandwidth,
+        latency=latency,
+        by=str(file[f"by{place}"]),
+        **columns,
+    )
+
+
+def _write(key: str, kept: Sequence[KeptSchedule]) -> None:
+    """Keep schedules for later runs, where the folder can be written to."""
+    arrays: dict[str, Any] = {"count": np.array(len(kept))}
+    for place, one in enumerate(kept):
+        columns = {name: getattr(one, name).astype(np.int32) for name in _COLUMNS}
+        numbers = np.array([one.parts, one.bandwidth, one.latency])
+        own = {**columns, "carried": one.carried, "numbers": numbers, "by": np.array(one.by)}
+        arrays |= {f"{name}{place}": array for name, array in own.items()}
     try:
         _folder().mkdir(mode=0o700, exist_ok=True)
         with NamedTemporaryFile(dir=_folder(), suffix=".tmp", delete=False) as file:
-            np.savez_compressed(
-                file, carried=kept.carried, numbers=numbers, by=np.array(kept.by), **columns
-            )
+            np.savez_compressed(file, **arrays)
         os.replace(file.name, _folder() / f"{key}.npz")
         files = sorted(_folder().glob("*.npz"), key=lambda path: path.stat().st_mtime)
         for path in files[:-_MOST_FILES]:

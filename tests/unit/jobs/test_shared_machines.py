@@ -23,6 +23,7 @@ from simcore.jobs.simulate import simulate_jobs
 from simcore.network import Flow, NetworkDimension
 from simcore.network.queued import Queued
 from simcore.simulation import Simulator
+from simcore.synthesis.placed import kept
 from simcore.terms import NodeKind
 
 MODEL = {"name": "tiny", "layers": 1, "hidden": 256, "heads": 8, "ffn": 1024, "vocabulary": 1024}
@@ -87,6 +88,42 @@ def test_bytes_are_the_same_alone_and_together_and_those_of_the_run() -> None:
     once = sum(Simulator().simulate(run).sent_bytes) * 4
     assert found.jobs[0].sent_bytes == pytest.approx(once, rel=1e-3)
     assert found.jobs[1].sent_bytes == 2 * found.jobs[0].sent_bytes
+
+
+@pytest.fixture
+def synthesised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.setattr(kept, "_folder", lambda: tmp_path / "schedules")
+    return {"system": {"all_reduce": "synthesised"}}
+
+
+def test_jobs_with_schedules_of_their_own_share_the_links_of_both(
+    synthesised: dict[str, Any],
+) -> None:
+    """Both jobs have two NPUs a leaf: their sums cross its one cable, half each while both do."""
+    places = [0, 4, 1, 5], [2, 6, 3, 7]
+    found = result_of(*({"npus": npus, **synthesised} for npus in places))
+    first, second = found.jobs
+    assert first.alone_s == second.alone_s
+    assert 1.05 < first.slowdown <= 2.0
+    ring = result_of(*({"npus": npus} for npus in places))
+    assert first.alone_s < ring.jobs[0].alone_s
+    assert first.sent_bytes == ring.jobs[0].sent_bytes
+    for link in found.links:
+        one, other = link.carried_bytes.values()
+        assert one == other  # of what the schedules carry, whatever NPUs send each other
+        assert 0 < one < ring.links[0].carried_bytes["job 0"]
+
+
+def test_a_job_with_schedules_on_a_leaf_is_a_run_on_that_leaf(synthesised: dict[str, Any]) -> None:
+    leaf = {**LEAVES, "params": ONE_LEAF}
+    platform = {"npu": "h100_80", "network": leaf}
+    run = load_run({"workload": WORK, "platform": platform, "plan": {"dp": 4}, **synthesised,
+                    "backend": "flow"})  # fmt: skip
+    job, other = result_of(
+        {"npus": "4-7", **synthesised}, {"npus": "0-3", **synthesised}, backend="flow"
+    ).jobs
+    assert job.iterations_s == other.iterations_s == (job.alone_s,)
+    assert job.alone_s == pytest.approx(Simulator().simulate(run).iteration_time_s, rel=1e-3)
 
 
 def test_one_job_on_the_whole_machine_is_a_run() -> None:
@@ -233,8 +270,11 @@ def test_bad_jobs_are_told_in_a_sentence(jobs: list[dict[str, Any]], told: str) 
 def test_what_jobs_cannot_have_is_told() -> None:
     with pytest.raises(ConfigError, match="messages of jobs meet"):
         load_jobs(file_of({"npus": 4}, backend="congestion_unaware"))
-    with pytest.raises(ConfigError, match=r"jobs\[0\].system.all_reduce"):
-        result_of({"npus": 4}, system={"all_reduce": "synthesised"})
+    stacked = [{"topology": "switch", "npus": 4, "bandwidth": "2 GB/s", "latency": "500 ns"}]
+    table = file_of({"npus": 4}, system={"all_reduce": "synthesised"}, backend="flow")
+    table["platform"] = {"npu": "h100_80", "dimensions": stacked}
+    with pytest.raises(ConfigError, match=r"jobs\[0\].system.all_reduce: .* is one network"):
+        simulate_jobs(load_jobs(table))
     with pytest.raises(InfeasibleError, match="job 0: "):
         result_of({"npus": 4, "workload": {**WORK, "global_batch": 6}})
 

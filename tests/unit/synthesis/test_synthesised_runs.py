@@ -18,8 +18,8 @@ from simcore.kernels.synthesis.retiming import retimed
 from simcore.machine.graph_dimensions import network_dimensions
 from simcore.network import Flow
 from simcore.network.dimensions import engine_dimensions
-from simcore.synthesis.fabric import fabric_of
-from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, KINDS
+from simcore.synthesis.fabric import fabric_of, read_fabric
+from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, KINDS, REDUCE_SCATTER
 from simcore.synthesis.placed import kept
 from simcore.synthesis.placed.carriage import carriage
 from simcore.synthesis.placed.line import line_fabric
@@ -86,10 +86,10 @@ def test_a_group_goes_through_others_only_where_it_must() -> None:
 
 def test_schedules_come_back_from_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     fabric = fabric_of(network("ring", params={"n": 5}).graph())
-    first = kept.kept_schedule(fabric, ALL_GATHER, 1e6)
+    (first, *_) = kept.kept_schedules(fabric, ALL_GATHER, 1e6)
     kept._known().clear()
     monkeypatch.setattr(kept, "_made", lambda *_: pytest.fail("made again"))
-    again = kept.kept_schedule(fabric, ALL_GATHER, 1.1e6)  # of the same class of sizes
+    (again, *_) = kept.kept_schedules(fabric, ALL_GATHER, 1.1e6)  # of the same class of sizes
     assert (again.link == first.link).all()
     assert again.by == first.by
     path = next(kept._folder().glob("*.npz"))
@@ -164,6 +164,37 @@ def test_runs_agree_and_tell_the_bound() -> None:
         assert any("proven lower bound is" in note for note in one.notes)
 
 
+@pytest.mark.parametrize("backend", ["flow", "congestion_aware_multidim"])
+def test_schedules_are_made_for_the_npus_on_which_ranks_are(backend: str) -> None:
+    """Four columns of two on a torus, turned: groups of the inner axis have the columns' time."""
+    torus = {"family": "torus", "params": {"dims": [4, 2]}}
+    turned = [0, 4, 1, 5, 2, 6, 3, 7]
+
+    def ran(where: list[int] | None, plan: dict[str, int]) -> Any:
+        table = {**run_table(torus, backend, all_reduce=SYNTHESISED), "plan": plan}
+        listed = {} if where is None else {"placement": where}
+        return simulate_run(load_run({**table, **listed}))
+
+    same = ran(list(range(8)), {"tp": 4, "dp": 2})
+    assert same.iteration_time_s == ran(None, {"tp": 4, "dp": 2}).iteration_time_s
+    placed = ran(turned, {"tp": 4, "dp": 2})
+    told = next(note for note in placed.notes if "20,971,520 bytes among 4" in note)
+    work = carriage(
+        NetworkFile.from_file_data({**torus, **SPEEDS}, at=""), turned[:4], ALL_REDUCE, 20971520
+    )
+    assert f"{work.time_ns * 1e-3:,.1f} us" in told
+
+
+def test_ranks_are_placed_with_schedules_on_one_network_only() -> None:
+    table = run_table({"family": "ring", "params": {"n": 4}}, "flow", all_reduce=SYNTHESISED)
+    network = table["platform"].pop("network")
+    table["platform"]["dimensions"] = [{"network": network}, {"network": network}]
+    table["placement"] = list(range(16))
+    table["plan"] = {"tp": 4, "dp": 4}
+    with pytest.raises(ConfigError, match=r"system.all_reduce: .* is one network"):
+        simulate_run(load_run(table))
+
+
 def test_an_algorithm_may_be_chosen_per_dimension() -> None:
     torus = {"family": "torus", "params": {"dims": [4, 2]}}
     mixed = simulate_run(load_run(run_table(torus, "flow", all_reduce=[SYNTHESISED, "ring"])))
@@ -193,3 +224,39 @@ def test_numbers_that_switches_do_not_add_up_are_added_up_by_npus() -> None:
     told = "switches of dimension 0 add up fp16, not bf16: NPUs add up what a synthesised"
     assert [note for note in fp16.notes if told in note]
     assert not [note for note in (*bf16.notes, *passes.notes) if "NPUs add up" in note]
+
+
+@pytest.mark.parametrize("kind", [ALL_REDUCE, REDUCE_SCATTER])
+def test_limits_of_switches_take_what_they_take_of_in_network(kind: str) -> None:
+    """Windows of 2 x 16 KiB on their way up and down, and two levels of switches of radix 4."""
+    size, way_ns = 8 * 64 * 1024, 2 * 500.0
+    able = {"reduces": True, "multicasts": True}
+
+    def work(**limits: Any) -> Any:
+        star = network("star", params={"n": 8}, in_network={**able, **limits})
+        return carriage(star, range(8), kind, size)
+
+    free, levels, held = work(), work(radix=4), work(payload="16 KiB", streams=2)
+    passes = network("star", params={"n": 8}, in_network={"multicasts": True})
+    plain = carriage(passes, range(8), kind, size).time_ns
+    assert levels.time_ns == pytest.approx(min(free.time_ns + 2 * 500, plain))
+    assert work(radix=8).time_ns == free.time_ns
+    last = size / (2 * 16384) - 1
+    limited = last * (way_ns + 16384 / 50) + 2 * 16384 / 50
+    waits = max(0.0, limited - size / 50)
+    assert waits > 0
+    assert held.time_ns == pytest.approx(min(free.time_ns + waits, plain))
+    if kind == ALL_REDUCE:  # which switches halve
+        assert levels.by.endswith("1.0 us of it switches' limits")
+    narrow = work(payload="1 KiB")
+    assert narrow.time_ns == plain
+    assert narrow.by.endswith("added up by NPUs, which is sooner")
+    assert work(payload="1 MiB").time_ns == free.time_ns
+
+
+def test_a_schedule_in_a_file_knows_no_limits_of_switches(tmp_path: Path) -> None:
+    file = tmp_path / "star.yaml"
+    head = "family: star\nparams: {n: 4}\nbandwidth: 1 GB/s\nlatency: 1 us\n"
+    file.write_text(f"{head}in_network: {{reduces: true, radix: 2}}\n")
+    with pytest.raises(ConfigError, match=r"in_network.radix: must be left out where a schedule"):
+        read_fabric(file)

@@ -1,15 +1,18 @@
 """Trees over networks whose switches do not copy: even loads, few hops one after the other."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from simcore.errors import SimulationError
 from simcore.graphs.network_table import NetworkFile
 from simcore.synthesis.bounds import bound_of
 from simcore.synthesis.fabric import Fabric, fabric_of, fabric_of_table
-from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, REDUCE_SCATTER
+from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, KINDS, REDUCE_SCATTER
 from simcore.synthesis.plan import outward_plan
+from simcore.synthesis.replay import check
 from simcore.synthesis.synthesise import synthesise
 from simcore.synthesis.trees import gather_trees
 
@@ -74,3 +77,34 @@ def test_switches_that_reduce_and_do_not_copy_leave_npus_to_send_twice() -> None
     bound = bound_of(fabric_of_table(table), ALL_REDUCE, 1.0)
     assert bound.bandwidth == pytest.approx(2 * 3 * 4 / 4)
     assert bound.by == "what NPUs must send"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_chunks_pass_switches_as_they_come_in(kind: str) -> None:
+    """A ring of one chunk a piece over three tiers of switches is never held up by any of them."""
+    table = {"family": "fat_tree", "params": {"k": 4}, "bandwidth": "1 GB/s", "latency": "0 s"}
+    fabric = fabric_of(NetworkFile.from_file_data(table, at="").graph())
+    found = synthesise(fabric, kind, 1e9, chunks=1)
+    if kind != ALL_TO_ALL:
+        assert found.schedule.time == pytest.approx(found.bound.bandwidth, rel=1e-9)
+
+
+def test_a_switch_sends_on_no_sooner_than_all_of_a_chunk_comes_in_time() -> None:
+    """Out of a switch four times as fast as into it: three quarters of the chunk come first."""
+    rows = [[0, 2, 1, 0], [2, 1, 4, 0], [1, 2, 4, 0], [2, 0, 1, 0]]
+    fabric = fabric_of_table({"npus": 2, "nodes": 3, "links": rows})
+    found = synthesise(fabric, ALL_TO_ALL, chunks=1)
+    assert found.schedule.time == pytest.approx(1.0)
+    sent = dict(zip(found.schedule.link.tolist(), found.schedule.start.tolist(), strict=True))
+    assert sent == pytest.approx({0: 0.0, 1: 0.75, 2: 0.0, 3: 0.0})
+    soon = replace(found.schedule, start=np.minimum(found.schedule.start, 0.5))
+    with pytest.raises(SimulationError, match="does not hold"):
+        check(soon, fabric)
+
+
+def test_a_ring_may_pass_a_link_more_than_once() -> None:
+    """Six routers with an NPU each: neighbours in different groups share the links between them."""
+    table = {"family": "dragonfly", "params": {"p": 1, "a": 2, "h": 1}, "bandwidth": "1 GB/s"}
+    network = NetworkFile.from_file_data({**table, "latency": "0 s"}, at="")
+    found = synthesise(fabric_of(network.graph()), ALL_REDUCE, 1e9, chunks=4)
+    assert found.share > 0.9
