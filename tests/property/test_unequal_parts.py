@@ -18,7 +18,7 @@ LEAVES = {
 SIMULATOR = Simulator()
 
 
-def time_s(backend: str, scale: str = "", cables: Any = None, **plan: int) -> float:
+def time_s(backend: str, scale: str = "", cables: Any = None, plan: Any = None) -> float:
     network = {**LEAVES, "cable_scale": cables or {}}
     table = {
         "version": 1,
@@ -33,10 +33,10 @@ def time_s(backend: str, scale: str = "", cables: Any = None, **plan: int) -> fl
 @pytest.mark.parametrize("plan", [{"tp": 4, "dp": 2}, {"tp": 2, "dp": 4}], ids=str)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_factors_of_one_change_no_bit(backend: str, plan: dict[str, int]) -> None:
-    plain = time_s(backend, **plan)
-    assert time_s(backend, "0-7:1", **plan) == plain
-    assert time_s(backend, "3:1.0,5:1", **plan) == plain
-    assert time_s(backend, cables={3: {"bandwidth": 1, "latency": 1}}, **plan) == plain
+    plain = time_s(backend, plan=plan)
+    assert time_s(backend, "0-7:1", plan=plan) == plain
+    assert time_s(backend, "3:1.0,5:1", plan=plan) == plain
+    assert time_s(backend, cables={3: {"bandwidth": 1, "latency": 1}}, plan=plan) == plain
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

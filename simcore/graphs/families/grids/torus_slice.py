@@ -69,7 +69,7 @@ class TorusSlice(Family):
         return True
 
     def bisection(self, parameters: TorusSliceParameters) -> tuple[int, str] | None:
-        """That of a torus, unless it is twisted."""
+        """Cut of a torus, unless the slice is twisted."""
         if parameters.twist:
             return None
         return Torus().bisection(GridParameters(dims=parameters.sizes))
