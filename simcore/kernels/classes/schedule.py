@@ -15,20 +15,14 @@ What an event calls is inlined: a call hands over each field of every array, a f
 """
 
 from simcore.kernels.classes import layout as f
-from simcore.kernels.classes.collectives import begin_collective
+from simcore.kernels.classes.collectives import begin_collective, slot_of
 from simcore.kernels.classes.layout import Ints, Waits
 from simcore.kernels.classes.memo import end_as_before
+from simcore.kernels.classes.taken import book_lost, goes_on, pass_time
 from simcore.kernels.heaps import drop_first_event, push_event
 from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
-from simcore.kernels.npu.feeder import (
-    book,
-    ends_too,
-    lane_of,
-    make_ready,
-    scheduled_at,
-    take_next,
-)
+from simcore.kernels.npu.feeder import ends_too, lane_of, make_ready, scheduled_at, take_next
 from simcore.kernels.npu.layout import NpuLayout
 from simcore.kernels.npu.pointers import pointer
 
@@ -97,10 +91,18 @@ def run(
             continue
         if waits[c, _column(fixed, table, counter, position)] == f.ENDED:
             continue  # ended together with the other slot's node, see below
+        if counter[f.TAKES] != 0 and fixed[position * f.NODE_FIELDS + n.KIND] == n.COMPUTE:
+            slot = slot_of(live, at, who, position)
+            if goes_on(fixed, live, at, event, counter, who, slot, now):
+                continue
         _finish(fixed, live, at, table, waits, event, counter, who, position, now)
         slot = who * at.npu_size + at.slot
-        for _ in range(at.slots):
-            if ends_too(fixed, live, slot, now):
+        for number in range(at.slots):
+            if ends_too(fixed, live, slot, now) and not (
+                counter[f.TAKES] != 0
+                and number < at.compute_slots
+                and goes_on(fixed, live, at, event, counter, who, slot, now)
+            ):
                 other = live[slot]
                 _finish(fixed, live, at, table, waits, event, counter, who, other, now)
             slot += at.slot_fields
@@ -126,7 +128,7 @@ def _finish(
 ) -> None:
     """End a node: its slot is free, its children may be, and the NPU walks its free nodes."""
     npu, row = who * at.npu_size, position * f.NODE_FIELDS
-    book(fixed, live, at, npu, now)
+    pass_time(fixed, live, at, counter, npu, now)
     c = who % counter[f.CLASSES]
     shift = table[counter[f.SHIFT] + fixed[row + f.STAGE]]
     waits[c, position - shift] = f.ENDED
@@ -134,9 +136,9 @@ def _finish(
         fixed[row + f.HAS_ENDED] = now
     counter[f.ENDED_NODES] += 1
     if fixed[row + n.KIND] != n.RECV:
-        slot = npu + at.slot
-        while live[slot] != position:
-            slot += at.slot_fields
+        slot = slot_of(live, at, who, position)
+        if counter[f.TAKES] != 0 and fixed[row + n.KIND] == n.COMPUTE:
+            book_lost(fixed, live, at, npu, slot)
         live[slot] = -1
     for edge in range(fixed[row + n.CHILDREN], fixed[row + f.NODE_FIELDS + n.CHILDREN]):
         waiting = table[counter[f.CHILD] + edge]
@@ -216,6 +218,7 @@ def _begin(
     live[slot + f.START] = now
     live[slot + n.END] = n.NEVER
     live[slot + n.ROW] = row
+    live[slot + f.LOST] = live[slot + f.REST] = 0
     if who == 0 and table[counter[f.MARKS] + counter[f.NEXT_MARK]] == position:
         counter[f.NEXT_MARK] += 1
         counter[f.MARKED] = 1
