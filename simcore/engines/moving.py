@@ -80,7 +80,8 @@ class Moving:
         npu, reducer_name = platform.npu, system.reducer or system.mover
         mover, reducer = npu.mover(system.mover), npu.mover(reducer_name)
         if system.mover_cores is not None:
-            mover, reducer = _with_cores(mover, reducer, system.mover_cores)
+            links = npu.scale_up.bandwidth_bytes_per_s
+            mover, reducer = _with_cores(mover, reducer, system.mover_cores, links)
         found = cls(
             platform=platform,
             mover=mover,
@@ -180,15 +181,19 @@ class Moving:
         )
 
 
-def _with_cores(mover: Mover, reducer: Mover, taken: int) -> tuple[Mover, Mover]:
+def _with_cores(
+    mover: Mover, reducer: Mover, taken: int, links_bytes_per_s: float
+) -> tuple[Mover, Mover]:
     """Engines with *taken* cores, of those that take some.
 
     Raises:
         InfeasibleError: None does, or there are not as many.
     """
     if mover.takes_cores or not reducer.takes_cores:
-        mover = mover.with_cores(taken)
-    return mover, reducer.with_cores(taken) if reducer.takes_cores else reducer
+        mover = mover.with_cores(taken, links_bytes_per_s)
+    if reducer.takes_cores:
+        reducer = reducer.with_cores(taken, links_bytes_per_s)
+    return mover, reducer
 
 
 def _slowed(platform: Platform, mover: Mover) -> Platform:

@@ -59,6 +59,11 @@ def with_movers(npu: Npu, movers: dict[str, Mover]) -> Npu:
     return npu.model_copy(update={"movers": movers})
 
 
+def equipped(run: Run, movers: dict[str, Mover]) -> Run:
+    npu = with_movers(run.platform.npu, movers)
+    return run.model_copy(update={"platform": run.platform.model_copy(update={"npu": npu})})
+
+
 def moved(run: Run, mover: str, reducer: str = "", **changes: object) -> Run:
     system = run.system.model_copy(update={"mover": mover, "reducer": reducer, **changes})
     return run.model_copy(update={"system": system})
@@ -132,7 +137,9 @@ def test_an_engine_that_takes_nothing_is_as_if_none_were_named(seed: int, togeth
 @pytest.mark.parametrize("seed", SEEDS)
 def test_who_takes_less_of_an_accelerator_makes_its_computes_lose_less(seed: int) -> None:
     run = run_of(seed)
-    few, many = (moved(run, "cores", mover_cores=taken) for taken in (2, 90))
+    few, many = (
+        moved(equipped(run, {"cores": Cores(count=108, taken=taken)}), "cores") for taken in (2, 90)
+    )
     assert 0 <= part_lost(moved(run, NOBODY)) <= part_lost(few) <= part_lost(many)
     assert time_of(run) <= time_of(few) <= time_of(many)
     assert time_of(run) <= time_of(moved(run, "nic")) <= 1.001 * time_of(moved(run, "cores"))
@@ -143,10 +150,8 @@ def test_a_faster_engine_makes_no_iteration_longer(seed: int) -> None:
     run = run_of(seed)
     times = []
     for rate in (1e9, 20e9, 1e15):
-        own = {"nic": Nic(bandwidth_bytes_per_s=rate, reduction_bytes_per_s=rate)}
-        npu = with_movers(run.platform.npu, own)
-        there = run.model_copy(update={"platform": run.platform.model_copy(update={"npu": npu})})
-        times.append(time_of(moved(there, "nic")))
+        own = Nic(bandwidth_bytes_per_s=rate, reduction_bytes_per_s=rate)
+        times.append(time_of(moved(equipped(run, {"nic": own}), "nic")))
     assert times[0] >= times[1] >= times[2] >= time_of(run)
     assert times[2] == time_of(moved(run, "nic"))
 
@@ -162,3 +167,18 @@ def test_members_that_end_one_by_one_lose_time_as_those_that_are_held() -> None:
         assert each.choice.engine == "classes"
         lost = each.booked_ns[:, each.categories.index("lost")].sum()
         assert 0 < lost <= 1.5 * part_lost(moved(run_of(seed), "cores"))
+
+
+@pytest.mark.parametrize("seed", SEEDS[:5])
+def test_with_fewer_cores_communication_takes_longer_and_computes_lose_less(seed: int) -> None:
+    run = run_of(seed)
+    runs = [moved(run, "cores", mover_cores=taken) for taken in (1, 8, 64)]
+    parts = [iteration_of(one, every_node=True).nodes for one in runs]
+    talks, rates = [], []
+    for nodes in parts:
+        assert nodes is not None
+        node = nodes.lowered.node
+        talks.append(int(node[node[:, n.KIND] == n.COMMUNICATION, n.DURATION].sum()))
+        rates.append(int(node[node[:, n.KIND] == n.COMPUTE, f.CORES].sum()))
+    assert talks[0] >= talks[1] >= talks[2]
+    assert rates[0] <= rates[1] <= rates[2]

@@ -10,6 +10,14 @@ from simcore.schema import Schema
 MOST_TAKEN = 0.9
 """Part of its cores, and of its memory bandwidth, that communication takes of a compute at most."""
 
+PASSES, PASSES_REDUCING = 2.0, 2.5
+"""Bytes read and written in memory for each byte sent, without buffers beside it. Who moves reads what
+it sends and writes what it receives; who adds up also reads its own part of the sum, which is the
+first half of an all-reduce.
+
+Source: of the reads, 1.5 per byte sent by a ring all-reduce: S. Rashidi et al., "Enabling
+Compute-Communication Overlap in Distributed Deep Learning Training Platforms", ISCA 2021."""
+
 
 class Mover(Schema, ABC):
     """Facts on one kind of engine of an accelerator; ``movers`` of it names them by their kinds.
@@ -51,8 +59,12 @@ class Mover(Schema, ABC):
             reducing: In an all-reduce, a reduce-scatter or a reduce.
         """
 
-    def with_cores(self, taken: int) -> Self:
+    def with_cores(self, taken: int, links_bytes_per_s: float) -> Self:
         """This engine with *taken* cores.
+
+        Args:
+            taken: How many.
+            links_bytes_per_s: Of the accelerator in its scale-up domain; 0: not known.
 
         Raises:
             InfeasibleError: It takes none, or has not as many to spare.

@@ -4,7 +4,7 @@ from math import inf
 
 from pydantic import Field
 
-from simcore.machine.movers.base import Mover
+from simcore.machine.movers.base import PASSES, Mover
 from simcore.schema import BytesPerS
 
 
@@ -29,4 +29,4 @@ class CopyEngines(Mover):
         return inf if self.bandwidth_bytes_per_s is None else self.bandwidth_bytes_per_s
 
     def memory_passes(self, *, reducing: bool) -> float:
-        return 2.0
+        return PASSES

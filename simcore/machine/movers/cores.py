@@ -6,26 +6,22 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from simcore.errors import ConfigError, InfeasibleError
-from simcore.machine.movers.base import MOST_TAKEN, Mover
+from simcore.machine.movers.base import MOST_TAKEN, PASSES, PASSES_REDUCING, Mover
 from simcore.schema import BytesPerS
 
 
 class Cores(Mover):
     """Cores of the accelerator that run communication kernels (NCCL's channels, RCCL's).
 
-    Each takes a core for as long as the collective is under way. A member of a ring reads what it
-    sends and writes what it receives; where it reduces, it also reads its own part of the sum. An
-    all-reduce does that in its first half.
+    Each takes a core for as long as the collective is under way.
 
     Attributes:
         count: Cores of the accelerator: streaming multiprocessors, compute units.
         taken: Those that a collective takes.
-        bandwidth_bytes_per_s: Most that one of them sends; None: those taken fill the links.
+        bandwidth_bytes_per_s: Most that one of them sends; None: those taken fill the links of the
+            scale-up domain, and fewer as much less.
         reduction_bytes_per_s: Most operands that one of them adds up, read and written; None:
             together they fill the memory's bandwidth.
-
-    Source: of the reads, 1.5 per byte sent by a ring all-reduce: S. Rashidi et al., "Enabling
-    Compute-Communication Overlap in Distributed Deep Learning Training Platforms", ISCA 2021.
     """
 
     count: int = Field(ge=2, le=10**9)
@@ -61,11 +57,12 @@ class Cores(Mover):
         return self.taken / self.count
 
     def memory_passes(self, *, reducing: bool) -> float:
-        return 2.5 if reducing else 2.0
+        return PASSES_REDUCING if reducing else PASSES
 
-    def with_cores(self, taken: int) -> Self:
+    def with_cores(self, taken: int, links_bytes_per_s: float) -> Self:
         most = int(MOST_TAKEN * self.count)
         if not 1 <= taken <= most:
             reason = f"communication may take 1 to {most} of the {self.count} cores, not {taken}"
             raise InfeasibleError("mover_cores", reason)
-        return self.model_copy(update={"taken": taken})
+        rate = self.bandwidth_bytes_per_s or links_bytes_per_s / self.taken or None
+        return self.model_copy(update={"taken": taken, "bandwidth_bytes_per_s": rate})

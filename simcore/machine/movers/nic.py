@@ -4,7 +4,7 @@ from math import inf
 
 from pydantic import Field
 
-from simcore.machine.movers.base import Mover
+from simcore.machine.movers.base import PASSES, PASSES_REDUCING, Mover
 from simcore.schema import BytesPerS
 
 
@@ -18,6 +18,7 @@ class Nic(Mover):
         bandwidth_bytes_per_s: Most that it sends; None: it fills the links.
         reduction_bytes_per_s: Most operands that it adds up, read and written in its buffers;
             None: it adds up nothing.
+        buffered: Partial sums stay in its buffers; else they pass the memory, as with cores.
 
     Source: S. Rashidi et al., "Enabling Compute-Communication Overlap in Distributed Deep Learning
     Training Platforms", ISCA 2021 (ACE).
@@ -25,6 +26,8 @@ class Nic(Mover):
 
     bandwidth_bytes_per_s: BytesPerS | None = Field(default=None, alias="bandwidth", ge=1e6)
     reduction_bytes_per_s: BytesPerS | None = Field(default=None, alias="reduction", ge=1e6)
+
+    buffered: bool = True
 
     @property
     def reduces(self) -> bool:
@@ -39,4 +42,4 @@ class Nic(Mover):
         return self.reduction_bytes_per_s or 0.0
 
     def memory_passes(self, *, reducing: bool) -> float:
-        return 1.0 if reducing else 2.0
+        return PASSES if not reducing else 1.0 if self.buffered else PASSES_REDUCING
