@@ -82,7 +82,7 @@ def choose(times: ProgramTimes, machine: MachineTimes) -> Choice:
 
 
 def _where_computes_lose(times: ProgramTimes, machine: MachineTimes) -> Choice:
-    """What runs beside a compute decides how long it takes, so every node is followed.
+    """Engine of programs whose computes last as long as what runs beside them lets them.
 
     Raises:
         ConfigError: Every NPU would have to be.

@@ -175,7 +175,7 @@ class _Walk:
         return found
 
     def parts(self, at: int, start: int, end: int) -> list[PathPart]:
-        """What a node did, the last first: it may have lost time to communication."""
+        """Parts of a node's time, the last first: a compute may have lost some to communication."""
         stage, kind = self.stage(at), self._kind[at]
         node = at - self._first[stage]
         own = PathPart(stage, node, start, end, self._reason(stage, node, kind))

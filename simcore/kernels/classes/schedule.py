@@ -91,21 +91,35 @@ def run(
             continue
         if waits[c, _column(fixed, table, counter, position)] == f.ENDED:
             continue  # ended together with the other slot's node, see below
-        if counter[f.TAKES] != 0 and fixed[position * f.NODE_FIELDS + n.KIND] == n.COMPUTE:
-            slot = slot_of(live, at, who, position)
-            if goes_on(fixed, live, at, event, counter, who, slot, now):
-                continue
+        if _is_put_off(fixed, live, at, event, counter, who, position, now):
+            continue
         _finish(fixed, live, at, table, waits, event, counter, who, position, now)
         slot = who * at.npu_size + at.slot
-        for number in range(at.slots):
-            if ends_too(fixed, live, slot, now) and not (
-                counter[f.TAKES] != 0
-                and number < at.compute_slots
-                and goes_on(fixed, live, at, event, counter, who, slot, now)
+        for _ in range(at.slots):
+            other = live[slot]
+            if ends_too(fixed, live, slot, now) and not _is_put_off(
+                fixed, live, at, event, counter, who, other, now
             ):
-                other = live[slot]
                 _finish(fixed, live, at, table, waits, event, counter, who, other, now)
             slot += at.slot_fields
+
+
+@njit(cache=True)
+def _is_put_off(
+    fixed: Ints,
+    live: Ints,
+    at: NpuLayout,
+    event: Ints,
+    counter: Ints,
+    who: int,
+    position: int,
+    now: int,
+) -> bool:
+    """True if a node whose end has come is a compute that has lost time: it ends later."""
+    if counter[f.TAKES] == 0 or fixed[position * f.NODE_FIELDS + n.KIND] != n.COMPUTE:
+        return False
+    slot = slot_of(live, at, who, position)
+    return goes_on(fixed, live, at, event, counter, who, slot, now)
 
 
 @njit(cache=True, inline="always")

@@ -1,4 +1,4 @@
-"""What communication takes from computes that run beside it.
+"""Cores and memory bandwidth that communication takes from computes beside it.
 
 While collectives and sends are under way, the engines that carry them out take a part of an NPU's
 cores and of its memory bandwidth, and a compute loses part of its rate: of the cores' part what it
