@@ -7,11 +7,11 @@ import numpy as np
 
 from simcore.kernels.classes import layout as f
 from simcore.kernels.classes.layout import Ints
-from simcore.kernels.classes.taken import pass_time
+from simcore.kernels.classes.taken import lose
 from simcore.kernels.heaps import push_event
 from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
-from simcore.kernels.npu.feeder import scheduled_at
+from simcore.kernels.npu.feeder import book, scheduled_at
 from simcore.kernels.npu.layout import NpuLayout
 from simcore.kernels.npu.pointers import pointer
 
@@ -111,7 +111,9 @@ def end_members(
         who, position = members[place, f.MEMBER], members[place, f.AT_NODE]
         slot = slot_of(live, at, who, position)
         if fixed[position * f.NODE_FIELDS + n.KIND] == n.SHARED:  # until now it waited
-            pass_time(fixed, live, at, counter, who * at.npu_size, counter[f.NOW])
+            if counter[f.TAKES] != 0:
+                lose(fixed, live, at, who * at.npu_size, counter[f.NOW])
+            book(fixed, live, at, who * at.npu_size, counter[f.NOW])
         live[slot + n.END] = end[place]
         push_event(
             event,

@@ -18,11 +18,18 @@ from simcore.kernels.classes import layout as f
 from simcore.kernels.classes.collectives import begin_collective, slot_of
 from simcore.kernels.classes.layout import Ints, Waits
 from simcore.kernels.classes.memo import end_as_before
-from simcore.kernels.classes.taken import book_lost, goes_on, pass_time
+from simcore.kernels.classes.taken import book_lost, goes_on, lose
 from simcore.kernels.heaps import drop_first_event, push_event
 from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
-from simcore.kernels.npu.feeder import ends_too, lane_of, make_ready, scheduled_at, take_next
+from simcore.kernels.npu.feeder import (
+    book,
+    ends_too,
+    lane_of,
+    make_ready,
+    scheduled_at,
+    take_next,
+)
 from simcore.kernels.npu.layout import NpuLayout
 from simcore.kernels.npu.pointers import pointer
 
@@ -91,16 +98,19 @@ def run(
             continue
         if waits[c, _column(fixed, table, counter, position)] == f.ENDED:
             continue  # ended together with the other slot's node, see below
-        if _is_put_off(fixed, live, at, event, counter, who, position, now):
+        if counter[f.TAKES] != 0 and _is_put_off(
+            fixed, live, at, event, counter, who, position, now
+        ):
             continue
         _finish(fixed, live, at, table, waits, event, counter, who, position, now)
         slot = who * at.npu_size + at.slot
         for _ in range(at.slots):
-            other = live[slot]
-            if ends_too(fixed, live, slot, now) and not _is_put_off(
-                fixed, live, at, event, counter, who, other, now
-            ):
-                _finish(fixed, live, at, table, waits, event, counter, who, other, now)
+            if ends_too(fixed, live, slot, now):
+                other = live[slot]
+                if counter[f.TAKES] == 0 or not _is_put_off(
+                    fixed, live, at, event, counter, who, other, now
+                ):
+                    _finish(fixed, live, at, table, waits, event, counter, who, other, now)
             slot += at.slot_fields
 
 
@@ -116,7 +126,7 @@ def _is_put_off(
     now: int,
 ) -> bool:
     """True if a node whose end has come is a compute that has lost time: it ends later."""
-    if counter[f.TAKES] == 0 or fixed[position * f.NODE_FIELDS + n.KIND] != n.COMPUTE:
+    if fixed[position * f.NODE_FIELDS + n.KIND] != n.COMPUTE:
         return False
     slot = slot_of(live, at, who, position)
     return goes_on(fixed, live, at, event, counter, who, slot, now)
@@ -142,7 +152,9 @@ def _finish(
 ) -> None:
     """End a node: its slot is free, its children may be, and the NPU walks its free nodes."""
     npu, row = who * at.npu_size, position * f.NODE_FIELDS
-    pass_time(fixed, live, at, counter, npu, now)
+    if counter[f.TAKES] != 0:
+        lose(fixed, live, at, npu, now)
+    book(fixed, live, at, npu, now)
     c = who % counter[f.CLASSES]
     shift = table[counter[f.SHIFT] + fixed[row + f.STAGE]]
     waits[c, position - shift] = f.ENDED
@@ -150,7 +162,9 @@ def _finish(
         fixed[row + f.HAS_ENDED] = now
     counter[f.ENDED_NODES] += 1
     if fixed[row + n.KIND] != n.RECV:
-        slot = slot_of(live, at, who, position)
+        slot = npu + at.slot
+        while live[slot] != position:
+            slot += at.slot_fields
         if counter[f.TAKES] != 0 and fixed[row + n.KIND] == n.COMPUTE:
             book_lost(fixed, live, at, npu, slot)
         live[slot] = -1

@@ -19,16 +19,9 @@ from simcore.kernels.npu.layout import NpuLayout
 
 
 @njit(cache=True)
-def pass_time(fixed: Ints, live: Ints, at: NpuLayout, counter: Ints, npu: int, now: int) -> None:
-    """Note what happened on an NPU since its last event: what it did, and what computes lost."""
-    if counter[f.TAKES] != 0:
-        _lose(fixed, live, at, npu, now - live[npu + n.BOOKED_UNTIL])
-    book(fixed, live, at, npu, now)
-
-
-@njit(cache=True)
-def _lose(fixed: Ints, live: Ints, at: NpuLayout, npu: int, passed: int) -> None:
-    cores, memory = n.ZERO, n.ZERO
+def lose(fixed: Ints, live: Ints, at: NpuLayout, npu: int, now: int) -> None:
+    """Note what computes of an NPU have lost since its last event; what it did is booked next."""
+    passed, cores, memory = now - live[npu + n.BOOKED_UNTIL], n.ZERO, n.ZERO
     first = npu + at.slot + at.compute_slots * at.slot_fields
     behind = npu + at.slot + (at.slots - at.lanes + 2) * at.slot_fields
     for slot in range(first, behind, at.slot_fields):
@@ -64,7 +57,8 @@ def goes_on(
     """True if the compute in a slot, which would end *now*, has lost time: its end is put off."""
     if live[slot + n.END] > now:
         return True  # it was put off when another node of its NPU ended
-    pass_time(fixed, live, at, counter, who * at.npu_size, now)
+    lose(fixed, live, at, who * at.npu_size, now)
+    book(fixed, live, at, who * at.npu_size, now)
     end = live[slot + f.START] + fixed[live[slot + n.ROW] + n.DURATION] + live[slot + f.LOST]
     if end <= now:
         return False
