@@ -22,13 +22,13 @@ RUN: dict[str, Any] = {
     "plan": {"tp": 2, "pp": 2, "dp": 4, "micro_batch": 2},
     "system": {"all_reduce": "ring", "mover": "cores", "reducer": "cores"},
 }
-WHO = [
+WHO: list[dict[str, object]] = [
     {"system.mover": "cores"},
     {"system.mover": "cores", "system.mover_cores": 3},
     {"system.mover": "cores", "system.mover_cores": 60},
     {"system.mover": "copy_engines"},
 ]
-PLANS = [
+PLANS: list[dict[str, object]] = [
     {"plan.zero_stage": zero, "plan.overlap_tensor": over, "plan.schedule": schedule}
     for zero, over, schedule in product((0, 3), (True, False), ("1f1b", "1f1b_overlapped"))
 ]

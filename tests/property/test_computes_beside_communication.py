@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import cache
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -130,7 +131,7 @@ def test_an_engine_that_takes_nothing_is_as_if_none_were_named(seed: int, togeth
     for one, other in zip(named.stages, plain.stages, strict=True):
         assert one.compute_s == {**other.compute_s, "lost": 0.0}
         assert replace(one, compute_s={}) == replace(other, compute_s={})
-    alike = {"stages": (), "events": 0, "simulated_npus": 0}
+    alike: dict[str, Any] = {"stages": (), "events": 0, "simulated_npus": 0}
     assert replace(named, **alike) == replace(plain, **alike)
 
 
