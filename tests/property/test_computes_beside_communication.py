@@ -104,7 +104,7 @@ def test_a_compute_lasts_its_own_time_and_what_communication_takes_while_it_runs
             now = beside[(start[beside] <= first) & (end[beside] >= last)]
             cores, memory = node[now][:, [f.CORES, f.MEMORY]].max(axis=0, initial=0).tolist()
             part = (cores * node[at, f.CORES] + memory * node[at, f.MEMORY]) >> f.WHOLE_BITS
-            lost += (last - first) * int(part)
+            lost += (last - first) * min(int(part), f.MOST_LOST)
         assert end[at] - start[at] == node[at, n.DURATION] + (lost >> f.WHOLE_BITS)
         met += lost > 0
     assert met or not talks.any() or part_lost(moved(run_of(seed), "cores")) == 0
@@ -183,3 +183,24 @@ def test_with_fewer_cores_communication_takes_longer_and_computes_lose_less(seed
         rates.append(int(node[node[:, n.KIND] == n.COMPUTE, f.CORES].sum()))
     assert talks[0] >= talks[1] >= talks[2]
     assert rates[0] <= rates[1] <= rates[2]
+
+
+def test_a_compute_goes_on_whatever_is_taken() -> None:
+    class Greedy(Nobody):
+        """Takes nine tenths of the cores, and more of the memory than there is."""
+
+        @property
+        def takes_cores(self) -> float:
+            return 0.9
+
+        def memory_passes(self, *, reducing: bool) -> float:
+            return 1e6
+
+    run = equipped(run_of(57), {"cores": Greedy()})
+    greedy, free = iteration_of(moved(run, "cores")), iteration_of(run)
+    assert int(greedy.finish_ns.max()) > int(free.finish_ns.max())
+    nodes = iteration_of(run, every_node=True).nodes
+    assert nodes is not None
+    node = nodes.lowered.node
+    everything = int(node[node[:, n.KIND] != n.RECV, n.DURATION].sum())
+    assert int(greedy.finish_ns.max()) <= everything  # something is under way at any time

@@ -30,6 +30,9 @@ WHOLE_BITS = 16
 WHOLE = 1 << WHOLE_BITS
 """All of the cores, of the memory bandwidth, or of a rate."""
 
+MOST_LOST = WHOLE - WHOLE // 16
+"""Part of its rate that a compute loses at most, whatever communication takes: it goes on."""
+
 POSITION_BITS = 32
 """An event names ``NPU << POSITION_BITS | node``."""
 

@@ -36,7 +36,8 @@ def lose(fixed: Ints, live: Ints, at: NpuLayout, npu: int, now: int) -> None:
     for slot in range(npu + at.slot, first, at.slot_fields):
         if live[slot] >= 0:
             row = live[slot + n.ROW]
-            part = (cores * fixed[row + f.CORES] + memory * fixed[row + f.MEMORY]) >> f.WHOLE_BITS
+            lost = cores * fixed[row + f.CORES] + memory * fixed[row + f.MEMORY]
+            part = min(lost >> f.WHOLE_BITS, f.MOST_LOST)
             # in two parts, so that no time is too long to be multiplied
             rest = live[slot + f.REST] + (passed & (f.WHOLE - 1)) * part
             live[slot + f.LOST] += (passed >> f.WHOLE_BITS) * part + (rest >> f.WHOLE_BITS)
