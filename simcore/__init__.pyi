@@ -78,6 +78,8 @@ from simcore.machine import load_platform as load_platform
 from simcore.machine import scale_up_dimensions as scale_up_dimensions  # provisional
 from simcore.machine import unbuildable as unbuildable  # provisional
 from simcore.machine.admitted import admitted_algorithms as admitted_algorithms  # provisional
+from simcore.machine.movers import MOVERS as MOVERS  # provisional
+from simcore.machine.movers import Mover as Mover  # provisional
 from simcore.machine.system import System as System
 from simcore.many.columns import Simulations as Simulations  # provisional
 from simcore.many.simulate import ManySimulator as ManySimulator  # provisional

@@ -182,6 +182,9 @@ def _check_models(run: Run) -> None:
         check_network(BACKENDS[run.backend], engine_dimensions(run.platform.dimensions))
     except ConfigError as error:
         raise error.under("platform") from None
+    if run.system.mover and BACKENDS[run.backend].messages_meet:
+        rule = "must be left out where messages meet on links, which engines then are taken to fill"
+        raise ConfigError("system.mover", rule, got=run.system.mover)
     check_schedules(run.system, run.platform.dimensions)
     check_switches(run.system, run.platform.dimensions, run.workload.precision)
     if run.compute not in COMPUTE_MODELS:

@@ -28,7 +28,8 @@ class StageTimes:
     as exposed communication if it communicates, else as idle.
 
     Attributes:
-        compute_s: By phase: forward, recompute, backward, optimizer, ...
+        compute_s: By phase: forward, recompute, backward, optimizer, ...; and what computes lost to
+            communication beside them (``lost``), where the run names what moves data.
         exposed_communication_s: By parallel axis; and by port of a tier of memory, such as
             ``host_load``, the time in which the NPU does nothing but move data through it.
         bubble_s: Neither: waiting for other stages.

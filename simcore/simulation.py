@@ -15,6 +15,7 @@ from simcore.engines.critical_path import CriticalPath, critical_path
 from simcore.engines.decoding import run_step
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.engines.local_training import run_mean
+from simcore.engines.moving import LOST
 from simcore.engines.stages.plan_code import plan_code
 from simcore.engines.stages.run import Workspace
 from simcore.errors import SimulationError
@@ -31,7 +32,7 @@ from simcore.workload import ParallelPlan, Workload, build_graph, total_model_fl
 from simcore.workload.graph import PassPhase
 from simcore.workload.kinds import InferenceWorkload
 
-_PHASES = frozenset(map(str, PassPhase))
+_PHASES = frozenset([*map(str, PassPhase), LOST])
 
 
 def simulate(

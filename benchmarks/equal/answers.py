@@ -118,10 +118,11 @@ def _told(value: Any) -> Any:
         return [_told(each) for each in value]
     if not isinstance(value, dict):
         return value
-    gone = {"kernels"} if "peak_flop_per_s" in value else set[str]()
+    gone = {"kernels", "movers"} if "peak_flop_per_s" in value else set[str]()
     gone |= {key for key in ("formats", "kept_format") if value.get(key, "") is None}
     gone |= {"moment_format"} if value.get("moment_format") == "fp32" else set()
     gone |= {"tiers"} if value.get("tiers") == {} else set()
+    gone |= {key for key in ("mover", "reducer", "mover_cores") if not value.get(key)}
     gone |= {"placement"} if value.get("placement") == {"rule": "as_is", "options": {}} else set()
     gone |= {"offload"} if _all_here(value.get("offload")) else set()
     return {key: _told(inner) for key, inner in value.items() if key not in gone}

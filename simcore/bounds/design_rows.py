@@ -107,7 +107,9 @@ class DesignRows:
 
     def add_system(self, run: Run) -> int:
         backend = BACKENDS[run.backend]
-        self.systems.append(system_row(run.system, backend.messages_meet))
+        # what computes lose may change the order in which slots serve: paths alone are certain
+        meets = backend.messages_meet or bool(run.system.mover)
+        self.systems.append(system_row(run.system, meets))
         self.timed.append(backend.has_bounds)
         return len(self.systems) - 1
 

@@ -113,7 +113,7 @@ def _figures(result: IterationResult) -> str:
 
 def _time_table(result: IterationResult) -> Table:
     table = Table("where the time goes", "mean over stages", "share", "slowest stage")
-    rows = [(f"compute: {name}", name, "compute_s") for name in result.compute_by_phase_s()]
+    rows = [(_computing(name), name, "compute_s") for name in result.compute_by_phase_s()]
     rows += [
         (_waiting(name, result), name, "exposed_communication_s")
         for name in result.exposed_by_axis_s()
@@ -129,6 +129,11 @@ def _time_table(result: IterationResult) -> Table:
         result.iteration_time_s,
     )
     return table
+
+
+def _computing(name: str) -> str:
+    """Label of time in which an NPU computes."""
+    return f"compute: {'lost to communication' if name == 'lost' else name}"
 
 
 def _waiting(name: str, result: IterationResult) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from simcore.engines.iteration import Iteration
+from simcore.engines.moving import LOST
 from simcore.workload.graph import Axis, PassPhase
 
 _PASSES = {
@@ -22,6 +23,7 @@ class Cause(StrEnum):
     COLLECTIVE = "collective"
     MESSAGE = "message"
     TRANSFER = "transfer"
+    LOST = "compute lost to communication"
     WAIT = "wait"
     SERVICE = "service"
 
@@ -108,6 +110,8 @@ def _booked(name: str) -> Reason:
     """Reason for the time that is booked under *name*, a pass or an axis; empty: idle."""
     if not name:
         return Reason(Cause.WAIT)
+    if name == LOST:
+        return Reason(Cause.LOST)
     if name in set(PassPhase):
         return Reason(Cause.COMPUTE, phase=name)
     if name not in set(Axis):

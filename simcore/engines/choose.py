@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from simcore.engines.machine_times import MachineTimes, ProgramTimes
+from simcore.errors import ConfigError
 
 
 class Engine(StrEnum):
@@ -62,6 +63,8 @@ def choose(times: ProgramTimes, machine: MachineTimes) -> Choice:
     ``phase_end: together`` holds NPUs in step, or only messages between stages may keep them from
     it, which are then followed.
     """
+    if times.taking is not None:
+        return _where_computes_lose(times, machine)
     if machine.messages_meet and times.loose is not None:
         return _where_messages_meet(times, machine)
     if follows_all(times, machine):
@@ -76,6 +79,34 @@ def choose(times: ProgramTimes, machine: MachineTimes) -> Choice:
         reason = "members of a collective end one by one, and each goes on at once"
         return Choice(engine=Engine.CLASSES, reason=f"{reason} (phase_end: each)")
     return Choice(engine=Engine.STAGES, reason=IN_STEP)
+
+
+def _where_computes_lose(times: ProgramTimes, machine: MachineTimes) -> Choice:
+    """Engine of programs whose computes last as long as what runs beside them lets them.
+
+    Raises:
+        ConfigError: Every NPU would have to be.
+    """
+    mover = machine.system.mover
+    if unlike := follows_all(times, machine):
+        rule = f"is not followed on each NPU, as {unlike} needs: leave it out, or choose alike NPUs"
+        raise ConfigError("system.mover", rule, got=mover)
+    reason = f"computes lose time to communication ({mover})"
+    if machine.system.phase_end == "each" and times.ends_differ:
+        reason += ", whose members end one by one (phase_end: each)"
+        return Choice(engine=Engine.CLASSES, reason=reason)
+    return Choice(engine=Engine.NODES, reason=reason)
+
+
+def check_each_npu(times: ProgramTimes, machine: MachineTimes) -> None:
+    """Refuse to follow the NPUs of a stage one by one where computes lose time to communication.
+
+    Raises:
+        ConfigError: They do.
+    """
+    if times.taking is not None:
+        rule = "must be together to tell each node, where a mover is named (system.mover)"
+        raise ConfigError("system.phase_end", rule, got=machine.system.phase_end)
 
 
 def _where_messages_meet(times: ProgramTimes, machine: MachineTimes) -> Choice:

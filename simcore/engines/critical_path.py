@@ -8,20 +8,23 @@ Source: critical path method, Kelley and Walker, "Critical-Path Planning and Sch
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from simcore.engines.attribution import Cause, Reason
 from simcore.engines.classes.run import NodeTimes
+from simcore.engines.moving import LOST
 from simcore.engines.stages.lowering import p2p_hop
 from simcore.engines.stages.times import place_groups
+from simcore.kernels.npu import layout as n
 from simcore.machine import Dimension
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload.graph import ports_of
 
 _COMPUTE, _COLLECTIVE, _RECV = map(int, (NodeKind.COMPUTE, NodeKind.COLLECTIVE, NodeKind.RECV))
 _MOVES = (int(NodeKind.MEM_LOAD), int(NodeKind.MEM_STORE))
+_LOST = Reason(Cause.LOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ def critical_path(nodes: NodeTimes, dimensions: Sequence[Dimension]) -> Critical
         if source >= 0 and start < walk.end[source] <= now and source not in walk.seen:
             before, start = source, walk.end[source]  # it waited for this message to be sent
         if start < now:
-            parts.append(walk.part(at, start, now))
+            parts += walk.parts(at, start, now)
         if before < 0:
             if start > 0:
                 parts.append(PathPart(walk.stage(at), -1, 0, start, waits))
@@ -102,6 +105,8 @@ class _Walk:
         # lists: a walk looks at single nodes, of which Python is quicker to fetch from them
         self.start: list[int] = nodes.execution.start_ns.tolist()
         self.end: list[int] = nodes.execution.end_ns.tolist()
+        loses, own_ns = LOST in nodes.lowered.categories, nodes.lowered.node[:, n.DURATION]
+        self._least: list[int] = own_ns.tolist() if loses else self.end
         self.seen = set[int]()
         self._first: list[int] = np.cumsum([0, *(stage.nodes for stage in stages)]).tolist()
         self._kind: list[int] = np.concatenate([stage.kind for stage in stages]).tolist()
@@ -169,10 +174,16 @@ class _Walk:
             found += order[max(place - 1, 0) : place]
         return found
 
-    def part(self, at: int, start: int, end: int) -> PathPart:
-        stage = self.stage(at)
+    def parts(self, at: int, start: int, end: int) -> list[PathPart]:
+        """Parts of a node's time, the last first: a compute may have lost some to communication."""
+        stage, kind = self.stage(at), self._kind[at]
         node = at - self._first[stage]
-        return PathPart(stage, node, start, end, self._reason(stage, node, self._kind[at]))
+        own = PathPart(stage, node, start, end, self._reason(stage, node, kind))
+        lost = self.end[at] - self.start[at] - self._least[at] if kind == _COMPUTE else 0
+        if lost <= 0 or end - lost <= start:
+            return [own]
+        later = PathPart(stage, node, end - lost, end, _LOST)
+        return [later, replace(own, end_ns=end - lost)]
 
     def _reason(self, stage: int, node: int, kind: int) -> Reason:
         graph = self._graph.stages[stage]

@@ -15,6 +15,7 @@ from simcore.engines.choose import (
     UNITS_UNLIKE,
     Choice,
     Engine,
+    check_each_npu,
     choose,
     followed,
     follows_all,
@@ -160,7 +161,7 @@ class IterationRunner:
                 return self.run_graph(known.graph(known.batches), choice)
             case Engine.LINKS:
                 return self.run_graph(known.graph(known.batches), choice)
-            case Engine.CLASSES:
+            case Engine.CLASSES | Engine.NODES:
                 ran = run_by_classes(known, times, machine)
             case _:
                 ran = run_by_stages(known, times, machine)
@@ -189,6 +190,7 @@ class IterationRunner:
                 return self._iteration(graph, counts, times, choice, ran)
             choice = followed(times, machine)
         if choice.engine in (Engine.EVENTS, Engine.CLASSES):
+            check_each_npu(times, machine)
             choice = Choice(engine=Engine.EVENTS, reason=choice.reason)
             ran = run_every_npu(graph, times, machine)
         else:

@@ -16,9 +16,15 @@ from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.input import Ints
 from simcore.engines.in_step.stage_links import StageLinks
 from simcore.engines.in_step.times import InStep
+from simcore.engines.moving import Moving, Taking
 from simcore.engines.stages.counts import NodeCounts
 from simcore.engines.stages.time_limit import TimeLimit
-from simcore.engines.stages.times import MessageTimes, collective_times, place_groups
+from simcore.engines.stages.times import (
+    MessageTimes,
+    OperatorTimes,
+    collective_times,
+    place_groups,
+)
 from simcore.engines.stages.transfers import check_transfers, transfer_times_ns
 from simcore.errors import ConfigError
 from simcore.machine import Platform
@@ -62,6 +68,7 @@ class ProgramTimes:
             None: nothing is known of NPUs in step.
         stage_links: Links on which stages meet; with their messages followed there, NPUs may stay
             in step. None: not even then.
+        taking: What communication takes from computes; None: nothing.
     """
 
     placements: dict[Axis, Placement]
@@ -72,6 +79,7 @@ class ProgramTimes:
     unlike: str
     loose: str | None = None
     stage_links: StageLinks | None = None
+    taking: Taking | None = None
 
     @property
     def ends_differ(self) -> bool:
@@ -94,6 +102,7 @@ class MachineTimes:
         where: (N,) NPU of each rank; None: ranks are where their numbers say.
         on: The same with their network, for collectives that are synthesised; None: likewise.
         messages_meet: Messages wait for each other on their links.
+        moving: Engines that carry out communication.
         member_ends: Ends of collectives whose members begin at different times.
     """
 
@@ -111,13 +120,25 @@ class MachineTimes:
         self.where: Ints | None = None
         self.on: Located | None = None
         self.messages_meet = BACKENDS[backend].messages_meet
-        self.member_ends = MemberEnds(platform, system)
-        rate = platform.npu.memory_bandwidth_bytes_per_s
-        self._timer = CollectiveTimer(platform.dimensions, system, rate, memo)
+        self.moving = Moving.of(platform, system)
+        self.member_ends = MemberEnds(self.moving.on, system)
+        moves = self._timer(self.moving.moving)
+        alike = self.moving.reducing is self.moving.moving
+        self._timers = moves, moves if alike else self._timer(self.moving.reducing)
         self._in_step = self._times_in_step()
         self._limit = TimeLimit(
-            platform=platform, system=system, compute=compute, messages_meet=self.messages_meet
+            platform=self.moving.slowest,
+            system=system,
+            compute=compute,
+            messages_meet=self.messages_meet,
         )
+
+    def _timer(self, platform: Platform) -> CollectiveTimer:
+        rate = platform.npu.memory_bandwidth_bytes_per_s
+        return CollectiveTimer(platform.dimensions, self.system, rate, self.memo)
+
+    def _timer_of(self, kind: CollectiveKind) -> CollectiveTimer:
+        return self._timers[self.moving.adds_up(kind)]
 
     def _times_in_step(self) -> InStep | None:
         """Times of NPUs in step, all of one speed, on links that are all up.
@@ -180,14 +201,17 @@ class MachineTimes:
         else:
             # shared out fairly, each is timed in floating point, and looked at there
             self._limit.check_each(program, counts, alone=self._in_step.is_fair)
-        dimensions = self.platform.dimensions
+        self.moving.check(program.collectives)
+        dimensions = self.moving.moving.dimensions
         transfer_ns = transfer_times_ns(program.transfers, program.groups, self.platform)
         check_transfers(program.transfers, counts.transfers, transfer_ns)
         placed = place_groups(program.groups, dimensions)
+        collectives = collective_times(program.collectives, program.plan, placed, self._timer_of)
         idle = ProgramTimes(
             placements=placed,
             operator_ns=operator_ns,
-            collectives=collective_times(program.collectives, program.plan, placed, self._timer),
+            collectives=collectives,
+            taking=self._taking(program, collectives),
             transfer_ns=transfer_ns,
             messages=MessageTimes.of(program.plan, dimensions, counts.message_bytes),
             unlike=unlike_groups(dimensions, placed.values()),
@@ -206,6 +230,15 @@ class MachineTimes:
             InfeasibleError: It could.
         """
         self._limit.check(program, counts, operator_ns)
+
+    def _taking(self, program: Program, times: Sequence[CollectiveTime | None]) -> Taking | None:
+        every = self.memo.of("operator times", None, OperatorTimes)
+        operators, precision = program.operators, program.workload.precision
+        return self.moving.taking(
+            lambda npu: every.of(operators, npu, precision, self.compute),
+            program.collectives,
+            times,
+        )
 
     def _loaded(
         self, in_step: InStep, program: Program, counts: NodeCounts, idle: ProgramTimes
@@ -230,7 +263,7 @@ class MachineTimes:
     def shared_ends(self, program: Program) -> SharedEnds:
         """Ends of the program's collectives between stages."""
         stride = program.plan.stage_stride
-        return SharedEnds(self.platform, self.system, program.collectives, stride)
+        return SharedEnds(self.moving.reducing, self.system, program.collectives, stride)
 
     def uneven(
         self, collectives: Sequence[CollectiveOp], times: ProgramTimes
@@ -240,13 +273,13 @@ class MachineTimes:
         for operation, time in zip(collectives, times.collectives, strict=True):
             if time is not None:
                 held, place = time.held_ns > 0, times.placements[operation.axis]
-                uneven = self._timer.uneven(operation.kind, place, held=held)
+                uneven = self._timer_of(operation.kind).uneven(operation.kind, place, held=held)
                 found.setdefault(operation.axis, set()).update(uneven)
         return found
 
     def stand_ins(self, program: Program, times: ProgramTimes) -> list[str]:
         """Algorithms that stand in for chosen ones that cannot run, as sentences."""
-        return stand_ins_of(program, times.placements, self._timer.stand_ins)
+        return stand_ins_of(program, times.placements, self._timers[0].stand_ins)
 
     def schedules(self, program: Program, times: ProgramTimes) -> list[str]:
         """Sentences on collectives that are synthesised, each phase once, the longest first."""
@@ -255,7 +288,7 @@ class MachineTimes:
             for op in program.collectives
             if op.axis in times.placements and not is_shared(program.plan, op.axis)
         ]
-        told = [self._timer.schedules(*one) for one in sorted(used, key=lambda one: -one[2])]
+        told = [self._timers[0].schedules(*one) for one in sorted(used, key=lambda one: -one[2])]
         return list(dict.fromkeys([one for phases in told for one in phases]))[:_MOST_TOLD]
 
 

@@ -153,6 +153,9 @@ class _Simulation:
     def _inputs(self, job: JobRun) -> _Ready:
         run = job.run
         check_located(run.system, len(run.platform.dimensions), self._dimensions)
+        if run.system.mover:
+            rule = "goes with no jobs: what computes lose to communication is not followed there"
+            raise ConfigError("system.mover", rule, got=run.system.mover)
         RunChecks(self._memo).structure(run.workload, run.platform, run.plan)
         compute = COMPUTE_MODELS[run.compute]()
         machine = MachineTimes(run.platform, run.system, compute, DEFAULT_BACKEND, self._memo)

@@ -4,10 +4,11 @@ from typing import Annotated, Self
 
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 
-from simcore.errors import ConfigError
+from simcore.errors import ConfigError, InfeasibleError
 from simcore.machine.array import SystolicArray
 from simcore.machine.dimension import TopologyName
 from simcore.machine.kernel_folder import KernelFolder
+from simcore.machine.movers import Mover, MoverTable
 from simcore.schema import Bytes, BytesPerS, FlopPerS, Schema, Seconds, Usd, UsdPerHour, Watts
 from simcore.terms import Precision
 
@@ -223,6 +224,7 @@ class Npu(Schema):
         scale_out: What leaves it at most; None where it was not looked up.
         efficiency: Part of the peaks that kernels reach.
         array: Its systolic arrays; None where it has none, or they are not told.
+        movers: Engines that can carry out its communication, by their kinds.
         kernels: Where their times are measured; None: nowhere.
         stack: Software whose costs count, a name of ``configs/stacks``, unless the run names one;
             empty: none but what the efficiency tells.
@@ -242,6 +244,7 @@ class Npu(Schema):
     scale_out: ScaleOutPorts | None = None
     efficiency: Efficiency
     array: SystolicArray | None = None
+    movers: MoverTable = Field(default_factory=dict)
     kernels: MeasuredBy | None = None
     stack: str = ""
     sources: NpuSources = NpuSources()
@@ -283,6 +286,32 @@ class Npu(Schema):
             rule = "is needed for tables in host memory: give its memory and bandwidth"
             raise ConfigError("platform.npu.host", rule, got=None)
         return self.host
+
+    def mover(self, name: str) -> Mover:
+        """Its engine of the kind *name*.
+
+        Raises:
+            InfeasibleError: It has none, or none is told; lists those that are.
+        """
+        if name not in self.movers:
+            known = ", ".join(self.movers) or "none"
+            reason = f"{self.name} has no {name} that move data; those told of it are: {known}"
+            raise InfeasibleError("mover_there", reason)
+        return self.movers[name]
+
+    def with_less(self, *, cores: float = 0.0, memory: float = 0.0) -> Self:
+        """This accelerator without a part of its cores, and of its memory bandwidth."""
+        peaks = {precision: (1 - cores) * peak for precision, peak in self.peak_flop_per_s.items()}
+        left = max(1, round((1 - cores) * self.efficiency.processors))
+        own = self.efficiency.processors and left
+        rate = (1 - memory) * self.memory_bandwidth_bytes_per_s
+        return self.model_copy(
+            update={
+                "peak_flop_per_s": peaks,
+                "memory_bandwidth_bytes_per_s": rate,
+                "efficiency": self.efficiency.model_copy(update={"processors": own}),
+            }
+        )
 
     def peak(self, precision: Precision) -> float:
         """Dense peak in FLOP/s for *precision*.

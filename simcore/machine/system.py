@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from simcore.collectives import ALGORITHMS, SYNTHESISED, algorithm_named
 from simcore.errors import ConfigError
+from simcore.machine.movers import known_mover
 from simcore.registry import Registry
 from simcore.schema import Schema, Seconds
 from simcore.terms import EVERYWHERE, CollectiveKind
@@ -141,6 +142,11 @@ class System(Schema):
             which needs every NPU to be simulated, and in which members that take their chunks in
             different orders can wait for each other for ever, as in ASTRA-sim; ``together``: when
             the phase's last member is done, which keeps NPUs alike, and is fast.
+        mover: Engine of the accelerator that carries out communication, one of its ``movers``:
+            what that takes of cores and memory bandwidth, computes beside it lose. If not given,
+            links and computes run as they were calibrated, beside each other and without loss.
+        reducer: Likewise of all-reduces, reduce-scatters and reduces; by default ``mover``.
+        mover_cores: Cores that engines of that kind take; by default as the accelerator says.
     """
 
     scheduling: Literal["lifo", "fifo"] = "lifo"
@@ -160,8 +166,12 @@ class System(Schema):
     barrier: AlgorithmVector = ("dissemination",)
     execution: str = "astra_sim"
     phase_end: Literal["each", "together"] = "each"
+    mover: str = ""
+    reducer: str = ""
+    mover_cores: int | None = Field(default=None, ge=1)
 
     def model_post_init(self, _context: object) -> None:
+        self._check_movers()
         if self.execution not in EXECUTION_PROFILES:
             raise EXECUTION_PROFILES.unknown(self.execution, at="execution")
         for key in ALGORITHM_KEYS:
@@ -171,6 +181,17 @@ class System(Schema):
                     _check_serves(key, getattr(self, key))
             except ConfigError as error:
                 raise error.under(key) from None
+
+    def _check_movers(self) -> None:
+        for key in ("mover", "reducer"):
+            try:
+                if name := getattr(self, key):
+                    known_mover(name)
+            except ConfigError as error:
+                raise error.under(key) from None
+        for key in ("reducer", "mover_cores"):
+            if getattr(self, key) and not self.mover:
+                raise ConfigError(key, "needs a mover beside it", got=getattr(self, key))
 
     @property
     def profile(self) -> ExecutionProfile:

@@ -42,6 +42,7 @@ SHAPE = "NPUs of a dimension lie at places that differ"
 MEETING = "messages of this backend meet"
 TIED = "the order of events at one time decides"
 INEXACT = "sums of bytes depend on their order"
+MOVING = "computes lose time to communication (system.mover), node by node"
 MEMBER_BY_MEMBER = "members of a collective end one by one (phase_end: each)"
 UNCOUNTED = "times may be beyond what is counted"
 IMPOSSIBLE = "a figure is not finite, or below 0"
@@ -175,6 +176,7 @@ class Tables:
         parts, rows = self._parts, np.arange(part.work.size)
         plain = _of_things(is_plain, parts.dimensions.things)
         ordered = _of_things(lambda s: s.inter_dimension == "ascending", parts.systems.things)
+        unmoved = _of_things(lambda s: not s.mover, parts.systems.things)
         alone = _of_things(_is_unaware, parts.accelerators.things)
         named = self._machines.vectors(parts.systems.things).min(axis=(1, 2), initial=0) >= 0
         fine = self._fine(
@@ -184,6 +186,7 @@ class Tables:
             (alone[part.accelerator], MEETING),
             (np.asarray(plain[part.dimensions].all(axis=1)), SHAPE),
             (ordered[part.system], ORDER),
+            (unmoved[part.system], MOVING),
         )
         return rows[fine]
 

@@ -5,23 +5,23 @@ from simcore.engines.classes.places import AlikePlaces
 from simcore.engines.classes.run import EndsOfCollectives, Execution, Executor, Ran
 from simcore.engines.classes.tables import ClassTables
 from simcore.engines.machine_times import MachineTimes, ProgramTimes
-from simcore.engines.stages.lowering import Lowered, lower
+from simcore.engines.stages.lowering import Lowered, lower, with_losses
 from simcore.engines.stages.plan_code import PlanCode
 from simcore.workload.graph import TrainingGraph
 
 
 def run_by_classes(known: PlanCode, times: ProgramTimes, machine: MachineTimes) -> Ran:
     """Run as many micro-batches as show a steady state of all classes, and repeat it."""
-    dimensions = machine.platform.dimensions
+    in_step = not (machine.system.phase_end == "each" and times.ends_differ)
     for batches in known.runs:
         code = known.code(batches)
         if code is None and batches < known.batches:
             continue
         graph = known.graph(batches)
-        lowered = lower(graph, dimensions, times.operator_ns, times.collectives, times.transfer_ns)
+        lowered = _lowered(graph, times, machine)
         short = code is not None and code.period > 0 and batches < known.batches
         repeats = Repeats(between=code.repeats, units=code.period) if code and short else None
-        ran = _executor(graph, lowered, times, machine, in_step=False).run(
+        ran = _executor(graph, lowered, times, machine, in_step=in_step).run(
             machine.system.profile, repeats
         )
         if ran.period is not None or batches == known.batches:
@@ -49,17 +49,21 @@ def run_nodes(
     Raises:
         SimulationError: The stages wait for each other for ever.
     """
-    messages = None if times.loose is None else times.messages
+    lowered = _lowered(graph, times, machine)
+    run = _executor(graph, lowered, times, machine, in_step=True).run(machine.system.profile)
+    return lowered, run
+
+
+def _lowered(graph: TrainingGraph, times: ProgramTimes, machine: MachineTimes) -> Lowered:
     lowered = lower(
         graph,
-        machine.platform.dimensions,
+        machine.moving.moving.dimensions,
         times.operator_ns,
         times.collectives,
         times.transfer_ns,
-        messages,
+        None if times.loose is None else times.messages,
     )
-    run = _executor(graph, lowered, times, machine, in_step=True).run(machine.system.profile)
-    return lowered, run
+    return with_losses(lowered, graph, times.taking)
 
 
 def _executor(

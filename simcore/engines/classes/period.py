@@ -145,11 +145,14 @@ class PeriodWatch:
         return b"".join([sizes.tobytes(), *[part.tobytes() for part in parts]])
 
     def _slots(self, state: "ClassState", base: Ints) -> Ints:
-        """Content of the slots: nodes, ends, and the starts of those whose end nobody knows yet."""
+        """Content of the slots: nodes, ends, starts where an end is not known yet, losses."""
         now, at = state.counter[f.NOW], state.at
         table = state.npu[:, at.slot : at.booked].reshape(-1, at.slots, at.slot_fields)
         taken = table[:, :, POSITION] >= 0
         waiting = taken & (table[:, :, END] == NEVER)
         node = table[:, :, POSITION] - np.repeat(base, state.classes.count)[:, None]
         end = np.where(waiting, table[:, :, f.START], table[:, :, END]) - now
-        return np.stack([np.where(taken, node, NEVER), np.where(taken, end, 0), waiting]).ravel()
+        lost = table[:, :, f.START] - now + table[:, :, f.LOST] if state.counter[f.TAKES] else end
+        rest = table[:, :, f.REST]
+        parts = [np.where(taken, part, 0) for part in (end, lost, rest)]
+        return np.stack([np.where(taken, node, NEVER), *parts, waiting]).ravel()

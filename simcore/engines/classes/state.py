@@ -112,6 +112,7 @@ def settle(state: ClassState, tables: ClassTables, events: Ints) -> None:
     """Lay out what depends on the classes: the table, the memo, and the heap with its *events*."""
     counter, npus = state.counter[: f.COUNTERS], state.npu.shape[0]
     counter[f.CLASSES], counter[f.NEW_AXIS] = state.classes.count, -1
+    counter[f.TAKES] = int(tables.takes)
     state.table = tables.write(counter, state.classes, state.marks, state.shift)
     most = npus * int(state.at.slots)
     state.counter = np.concatenate([counter, np.zeros(3 * most, np.int64)])

@@ -9,6 +9,7 @@ from simcore.engines.collectives.phases import cut
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.time import CollectiveTime
 from simcore.engines.events.input import Ints
+from simcore.engines.moving import LOST
 from simcore.engines.stages.lowering import Lowered
 from simcore.kernels.classes import layout as f
 from simcore.kernels.npu import layout as n
@@ -31,6 +32,7 @@ class ClassTables:
         axes: Axes of the collectives, as the kernels number them.
         in_step: See above.
         ports: Ports of outer memory that nodes pass.
+        takes: Communication takes cores or memory bandwidth from computes.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class ClassTables:
         in_step: bool,
     ) -> None:
         self.in_step, self.ports = in_step, len(ports_of(graph.transfers))
+        self.takes = LOST in lowered.categories
         self.node = _nodes(graph, lowered, in_step=in_step)
         self.axes = list(dict.fromkeys(operation.axis for operation in graph.collectives))
         lines = list(dict.fromkeys((op.kind, op.axis) for op in graph.collectives))

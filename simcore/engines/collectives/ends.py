@@ -1,6 +1,6 @@
 """Ends of the members of one collective that begin at different times, each worked out once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from simcore.engines.events.input import Ints
 from simcore.errors import InfeasibleError, SimulationError
 from simcore.machine import Dimension, Platform
 from simcore.machine.system import ALGORITHM_KEYS, System
+from simcore.terms import CollectiveKind
 from simcore.workload import ParallelPlan
 from simcore.workload.graph import Axis, CollectiveOp
 
@@ -21,13 +22,13 @@ class MemberEnds:
     stream has ended; so a collective depends on nothing but when its members begin.
 
     Args:
-        platform: The machine.
+        platform_of: The machine as collectives of a kind find it.
         system: Its collectives.
     """
 
-    def __init__(self, platform: Platform, system: System) -> None:
-        self._platform, self._system = platform, system
-        self._subsystems: dict[tuple[int, ...], Subsystem] = {}
+    def __init__(self, platform_of: Callable[[CollectiveKind], Platform], system: System) -> None:
+        self._platform_of, self._system = platform_of, system
+        self._subsystems: dict[tuple[tuple[int, ...], int], Subsystem] = {}
         self._known: dict[tuple[object, ...], Ints] = {}
 
     def ends(
@@ -61,7 +62,7 @@ class MemberEnds:
         key = (kind, placement, size, starts.tobytes(), class_of.tobytes(), chunks_before)
         known = self._known.get(key)
         if known is None:
-            subsystem, inner = self._subsystem(placement)
+            subsystem, inner = self._subsystem(kind, placement)
             try:
                 ends = subsystem.collective_ends(kind, inner, size, starts[class_of], chunks_before)
             except SimulationError as error:
@@ -73,20 +74,21 @@ class MemberEnds:
             self._known[key] = known
         return known + first
 
-    def _subsystem(self, placement: Placement) -> tuple[Subsystem, Placement]:
+    def _subsystem(self, kind: CollectiveKind, placement: Placement) -> tuple[Subsystem, Placement]:
         """The dimensions that a group uses as a machine of their own, and the group on it."""
         used = placement.involved
         inner = Placement(
             extent=tuple(placement.extent[d] for d in used),
             stride=tuple(placement.stride[d] for d in used),
         )
-        key = tuple(used)
+        platform = self._platform_of(kind)
+        key = tuple(used), id(platform)
         if key not in self._subsystems:
-            dimensions = self._platform.dimensions
+            dimensions = platform.dimensions
             self._subsystems[key] = Subsystem(
                 [dimensions[d] for d in used],
                 _restricted(self._system, dimensions, used),
-                self._platform.npu.memory_bandwidth_bytes_per_s,
+                platform.npu.memory_bandwidth_bytes_per_s,
             )
         return self._subsystems[key], inner
 

@@ -1,12 +1,13 @@
 """From the workload's graphs to the executor's arrays: every node gets its time on this machine."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcore.engines.collectives.time import CollectiveTime
+from simcore.engines.moving import LOST, Taking
 from simcore.engines.stages.times import MessageTimes
 from simcore.errors import SimulationError
 from simcore.kernels.classes import layout as f
@@ -123,6 +124,26 @@ def lower(
         categories=tables.categories,
         shared=shared,
     )
+
+
+def with_losses(lowered: Lowered, graph: TrainingGraph, taking: Taking | None) -> Lowered:
+    """*lowered* with what communication takes, and what computes lose with it; None: nothing."""
+    if taking is None:
+        return lowered
+    node = lowered.node.copy()
+    for stage, first in zip(graph.stages, lowered.stage_start.tolist(), strict=False):
+        own = node[first : first + stage.nodes]
+        sends = np.flatnonzero(stage.kind == NodeKind.SEND)
+        parts = np.zeros((stage.nodes, 2), np.int64)
+        parts[sends] = taking.of_sends(stage.size_bytes[sends], own[sends, n.DURATION])
+        for kind, of_items in (
+            (NodeKind.COMPUTE, taking.operators),
+            (NodeKind.COLLECTIVE, taking.collectives),
+        ):
+            nodes = np.flatnonzero(stage.kind == kind)
+            parts[nodes] = of_items[stage.item[nodes]]
+        own[:, f.CORES], own[:, f.MEMORY] = parts[:, 0], parts[:, 1]
+    return replace(lowered, node=node, categories=(*lowered.categories, LOST))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

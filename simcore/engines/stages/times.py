@@ -1,7 +1,7 @@
 """Times of operators, collectives and messages on one machine."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
@@ -17,7 +17,7 @@ from simcore.engines.events.input import Ints
 from simcore.engines.limits.counted_time import MAX_NS, slowest_field, too_long
 from simcore.kernels.stages.pipeline_messages import neighbour_messages
 from simcore.machine import Dimension, Npu
-from simcore.terms import Precision
+from simcore.terms import CollectiveKind, Precision
 from simcore.workload import ParallelPlan
 from simcore.workload.graph import Axis, CollectiveOp, GroupLayout, Operator
 
@@ -110,13 +110,20 @@ def collective_times(
     collectives: Sequence[CollectiveOp],
     plan: ParallelPlan,
     placements: Mapping[Axis, Placement],
-    timer: CollectiveTimer,
+    timer_of: Callable[[CollectiveKind], CollectiveTimer],
 ) -> list[CollectiveTime | None]:
     """Time of each collective; None where its members are at several stages."""
     whole = [not is_shared(plan, operation.axis) for operation in collectives]
-    wanted = [(op.kind, placements[op.axis], op.size_bytes) for op in compress(collectives, whole)]
-    times = iter(timer.times(wanted))
-    return [next(times) if timed else None for timed in whole]
+    found: list[CollectiveTime | None] = [None] * len(whole)
+    by_timer: dict[CollectiveTimer, list[int]] = {}
+    for at in compress(range(len(whole)), whole):
+        by_timer.setdefault(timer_of(collectives[at].kind), []).append(at)
+    for timer, own in by_timer.items():
+        some = [collectives[at] for at in own]
+        wanted = [(op.kind, placements[op.axis], op.size_bytes) for op in some]
+        for at, time in zip(own, timer.times(wanted), strict=True):
+            found[at] = time
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

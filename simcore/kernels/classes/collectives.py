@@ -7,6 +7,7 @@ import numpy as np
 
 from simcore.kernels.classes import layout as f
 from simcore.kernels.classes.layout import Ints
+from simcore.kernels.classes.taken import lose
 from simcore.kernels.heaps import push_event
 from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
@@ -34,7 +35,7 @@ def begin_collective(
         for place in range(table[shared], table[shared + 1]):
             member = table[counter[f.SHARED_NODE] + place]
             other = fixed[member * f.NODE_FIELDS + f.STAGE] * classes + who % classes
-            if _slot_of(live, at, other, member) < 0:
+            if slot_of(live, at, other, member) < 0:
                 return
     else:
         orbit = _orbit_of(table, counter, item, who % classes)
@@ -50,7 +51,7 @@ def begin_collective(
             return
         for place in range(first, last):
             other = who - who % classes + table[counter[f.ORBIT_CLASS] + place]
-            if _slot_of(live, at, other, position) < 0:
+            if slot_of(live, at, other, position) < 0:
                 return
     counter[f.COUNTERS + 2 * counter[f.DUE]] = who
     counter[f.COUNTERS + 2 * counter[f.DUE] + 1] = position
@@ -83,7 +84,7 @@ def members_of(node: Ints, npu: Ints, at: NpuLayout, table: Ints, counter: Ints)
         else:
             members[place, f.AT_NODE] = position
             members[place, f.MEMBER] = who - c + table[first + place]
-        slot = _slot_of(live, at, members[place, f.MEMBER], members[place, f.AT_NODE])
+        slot = slot_of(live, at, members[place, f.MEMBER], members[place, f.AT_NODE])
         members[place, f.BEGAN] = live[slot + f.START]
         members[place, f.FIRST_TREE] = live[slot + f.TURN]
     return members
@@ -108,8 +109,10 @@ def end_members(
     counter[f.DUE] -= 1
     for place in range(end.size):
         who, position = members[place, f.MEMBER], members[place, f.AT_NODE]
-        slot = _slot_of(live, at, who, position)
+        slot = slot_of(live, at, who, position)
         if fixed[position * f.NODE_FIELDS + n.KIND] == n.SHARED:  # until now it waited
+            if counter[f.TAKES] != 0:
+                lose(fixed, live, at, who * at.npu_size, counter[f.NOW])
             book(fixed, live, at, who * at.npu_size, counter[f.NOW])
         live[slot + n.END] = end[place]
         push_event(
@@ -151,7 +154,7 @@ def _orbit_of(table: Ints, counter: Ints, item: int, c: int) -> int:
 
 
 @njit(cache=True)
-def _slot_of(live: Ints, at: NpuLayout, who: int, position: int) -> int:
+def slot_of(live: Ints, at: NpuLayout, who: int, position: int) -> int:
     """Address of the slot that a node is in, -1: none."""
     slot = who * at.npu_size + at.slot
     for _ in range(at.slots):

@@ -21,9 +21,17 @@ from numpy.typing import NDArray
 from simcore.kernels.npu.layout import HEADER, NpuLayout
 
 # A node: what the feeder knows (``npu.layout``; the MATE of a send is its receive), its stage, when
-# it started and ended on the first of its stage's NPUs (-1: not yet), and which collective of those
-# that depend on when their members begin (-1: none).
-STAGE, STARTED, HAS_ENDED, ITEM, NODE_FIELDS = range(7, 12)
+# it started and ended on the first of its stage's NPUs (-1: not yet), which collective of those
+# that depend on when their members begin (-1: none), and parts in 1 / WHOLE: of the cores and of
+# the memory bandwidth that communication takes, or of its rate that a compute loses with them.
+STAGE, STARTED, HAS_ENDED, ITEM, CORES, MEMORY, NODE_FIELDS = range(7, 14)
+
+WHOLE_BITS = 16
+WHOLE = 1 << WHOLE_BITS
+"""All of the cores, of the memory bandwidth, or of a rate."""
+
+MOST_LOST = WHOLE - WHOLE // 16
+"""Part of its rate that a compute loses at most, whatever communication takes: it goes on."""
 
 POSITION_BITS = 32
 """An event names ``NPU << POSITION_BITS | node``."""
@@ -35,10 +43,11 @@ POSITION_MASK = (1 << POSITION_BITS) - 1
 RUNS, ENDED, POSTED, ARRIVED = -1, -2, -3, 1 << 30
 
 # An NPU: what the feeder knows, receives to be posted, which tree comes next (a bit per kind of
-# collective and axis). A slot: what the feeder knows, start of its node, and the tree that a
-# collective takes first.
+# collective and axis). A slot: what the feeder knows, start of its node, the tree that a collective
+# takes first, and the time that a compute has lost to communication: ns, and the rest in
+# ns / WHOLE.
 TO_POST, TURNS, SLOT = range(HEADER, HEADER + 3)
-START, TURN, SLOT_FIELDS = 3, 4, 5
+START, TURN, LOST, REST, SLOT_FIELDS = range(3, 8)
 
 # A member of a collective that is about to be decided: the NPU, its node, its start, and the tree
 # that it takes first.
@@ -61,7 +70,9 @@ CHILD, AXIS_OF, IN_STEP, ORBIT, ORBIT_AT, ORBIT_CLASS, SHARED_AT, SHARED_NODE = 
 MARKS, SHIFT, TURN_OF, TAKES_TURN, LEAD = 18, 19, 20, 21, 22
 # Where sends are carried by a network outside the kernel: nothing later than a time happens, where
 # in ``counter`` the sends that have begun since are told (0: sends take their own time), how many.
-HORIZON, OUTBOX, SENT, COUNTERS = 23, 24, 25, 26
+HORIZON, OUTBOX, SENT = 23, 24, 25
+# Whether communication takes cores or memory bandwidth from computes (0: it takes nothing).
+TAKES, COUNTERS = 26, 27
 
 # Why the kernel is left: nothing is left to happen; a collective's members have all begun; a group
 # tells NPUs apart for the first time; a mark was passed; there is too little room; sends have begun

@@ -15,9 +15,10 @@ What an event calls is inlined: a call hands over each field of every array, a f
 """
 
 from simcore.kernels.classes import layout as f
-from simcore.kernels.classes.collectives import begin_collective
+from simcore.kernels.classes.collectives import begin_collective, slot_of
 from simcore.kernels.classes.layout import Ints, Waits
 from simcore.kernels.classes.memo import end_as_before
+from simcore.kernels.classes.taken import book_lost, goes_on, lose
 from simcore.kernels.heaps import drop_first_event, push_event
 from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
@@ -97,13 +98,38 @@ def run(
             continue
         if waits[c, _column(fixed, table, counter, position)] == f.ENDED:
             continue  # ended together with the other slot's node, see below
+        if counter[f.TAKES] != 0 and _is_put_off(
+            fixed, live, at, event, counter, who, position, now
+        ):
+            continue
         _finish(fixed, live, at, table, waits, event, counter, who, position, now)
         slot = who * at.npu_size + at.slot
         for _ in range(at.slots):
             if ends_too(fixed, live, slot, now):
                 other = live[slot]
-                _finish(fixed, live, at, table, waits, event, counter, who, other, now)
+                if counter[f.TAKES] == 0 or not _is_put_off(
+                    fixed, live, at, event, counter, who, other, now
+                ):
+                    _finish(fixed, live, at, table, waits, event, counter, who, other, now)
             slot += at.slot_fields
+
+
+@njit(cache=True)
+def _is_put_off(
+    fixed: Ints,
+    live: Ints,
+    at: NpuLayout,
+    event: Ints,
+    counter: Ints,
+    who: int,
+    position: int,
+    now: int,
+) -> bool:
+    """True if a node whose end has come is a compute that has lost time: it ends later."""
+    if fixed[position * f.NODE_FIELDS + n.KIND] != n.COMPUTE:
+        return False
+    slot = slot_of(live, at, who, position)
+    return goes_on(fixed, live, at, event, counter, who, slot, now)
 
 
 @njit(cache=True, inline="always")
@@ -126,6 +152,8 @@ def _finish(
 ) -> None:
     """End a node: its slot is free, its children may be, and the NPU walks its free nodes."""
     npu, row = who * at.npu_size, position * f.NODE_FIELDS
+    if counter[f.TAKES] != 0:
+        lose(fixed, live, at, npu, now)
     book(fixed, live, at, npu, now)
     c = who % counter[f.CLASSES]
     shift = table[counter[f.SHIFT] + fixed[row + f.STAGE]]
@@ -137,6 +165,8 @@ def _finish(
         slot = npu + at.slot
         while live[slot] != position:
             slot += at.slot_fields
+        if counter[f.TAKES] != 0 and fixed[row + n.KIND] == n.COMPUTE:
+            book_lost(fixed, live, at, npu, slot)
         live[slot] = -1
     for edge in range(fixed[row + n.CHILDREN], fixed[row + f.NODE_FIELDS + n.CHILDREN]):
         waiting = table[counter[f.CHILD] + edge]
@@ -216,6 +246,7 @@ def _begin(
     live[slot + f.START] = now
     live[slot + n.END] = n.NEVER
     live[slot + n.ROW] = row
+    live[slot + f.LOST] = live[slot + f.REST] = 0
     if who == 0 and table[counter[f.MARKS] + counter[f.NEXT_MARK]] == position:
         counter[f.NEXT_MARK] += 1
         counter[f.MARKED] = 1
