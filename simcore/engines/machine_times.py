@@ -122,9 +122,7 @@ class MachineTimes:
         self.messages_meet = BACKENDS[backend].messages_meet
         self.moving = Moving.of(platform, system)
         self.member_ends = MemberEnds(self.moving.on, system)
-        moves = self._timer(self.moving.moving)
-        alike = self.moving.reducing is self.moving.moving
-        self._timers = moves, moves if alike else self._timer(self.moving.reducing)
+        self._timers = self._timers_of_kinds()
         self._in_step = self._times_in_step()
         self._limit = TimeLimit(
             platform=self.moving.slowest,
@@ -133,9 +131,15 @@ class MachineTimes:
             messages_meet=self.messages_meet,
         )
 
+    def _timers_of_kinds(self) -> tuple[CollectiveTimer, CollectiveTimer]:
+        """Timers of collectives that only move, and of those that add up."""
+        moves = self._timer(self.moving.moving)
+        alike = self.moving.reducing is self.moving.moving
+        return moves, moves if alike else self._timer(self.moving.reducing)
+
     def _timer(self, platform: Platform) -> CollectiveTimer:
         rate = platform.npu.memory_bandwidth_bytes_per_s
-        return CollectiveTimer(platform.dimensions, self.system, rate, self.memo)
+        return CollectiveTimer(platform.dimensions, self.system, rate, self.memo, self.on)
 
     def _timer_of(self, kind: CollectiveKind) -> CollectiveTimer:
         return self._timers[self.moving.adds_up(kind)]
@@ -184,9 +188,7 @@ class MachineTimes:
         """These times with synthesised collectives of ranks that are *on* a network."""
         found = copy(self)
         found.on = on
-        rate = self.platform.npu.memory_bandwidth_bytes_per_s
-        machine = self.platform.dimensions, self.system, rate
-        found._timer = CollectiveTimer(*machine, self.memo, on)
+        found._timers = found._timers_of_kinds()
         return found
 
     def of(self, program: Program, counts: NodeCounts, operator_ns: Ints) -> ProgramTimes:
