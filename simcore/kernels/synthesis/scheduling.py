@@ -63,21 +63,18 @@ def schedule(
     hops = len(link)
     first = _begins(link, links)
     ready_key, ready = np.empty(hops), np.empty(hops, np.int64)
-    count = np.zeros(links, np.int64)
-    free_at = np.zeros(links)
+    count, free_at = np.zeros(links, np.int64), np.zeros(links)
     start = np.full(hops, np.inf)
     # a link that is done is item -1 - link, a hop that has arrived is its number, and one that is
     # ready before the arrival of another is S and its number
     room = 2 * hops + links + 2
     event_key, event = np.empty(room), np.empty(room, np.int64)
-    events = 0
-    awake, woken = np.empty(links, np.int64), 0
-    is_awake = np.zeros(links, np.bool_)
+    awake, is_awake, woken = np.empty(links, np.int64), np.zeros(links, np.bool_), 0
     for hop in range(hops):
         if waits[hop] == 0:
             _make_ready(hop, link[hop], ready_key, ready, first, count, key)
             woken = _wake(link[hop], awake, is_awake, woken)
-    now = 0.0
+    events, now = 0, 0.0
     while True:
         for one in range(woken):
             on = awake[one]
@@ -86,8 +83,7 @@ def schedule(
                 hop = ready[first[on]]
                 count[on] -= 1
                 drop(ready_key, ready, first[on], count[on])
-                start[hop] = now
-                free_at[on] = now + takes[hop]
+                start[hop], free_at[on] = now, now + takes[hop]
                 push(event_key, event, 0, events, free_at[on], -1 - on)
                 arrival, events = free_at[on] + latency[hop], events + 1
                 next_ones = after[offsets[hop] : offsets[hop + 1]]
@@ -98,8 +94,7 @@ def schedule(
         now = event_key[0]
         until = now * (1.0 + 1e-12)
         while events and event_key[0] <= until:
-            what = event[0]
-            now = event_key[0]
+            what, now = event[0], event_key[0]
             events -= 1
             drop(event_key, event, 0, events)
             if what < 0:
