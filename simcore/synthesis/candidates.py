@@ -237,10 +237,11 @@ def _all_to_alls(
         target = (source + step) % npus
         which = np.tile(np.arange(count), npus * max(npus - 1, 0))
         turn = (which * npus + step) / (count * npus)
-        plan, prices = way_plan(fabric, (source, target), piece / count, turn, aim * piece, seed)
-        known.prices.extend(prices)
-        name = f"spread ways, {count} chunks"
-        yield _draft(name, plan, fabric, ALL_TO_ALL, source, target)
+        for meant in _loads(fabric, count, aim * piece):
+            plan, prices = way_plan(fabric, (source, target), piece / count, turn, meant, seed)
+            known.prices.extend(prices)
+            name = f"spread ways, {count} chunks"
+            yield _draft(name, plan, fabric, ALL_TO_ALL, source, target)
 
 
 def _is_ringed(fabric: Fabric) -> bool:
@@ -278,6 +279,13 @@ def _ring_counts(fabric: Fabric, chunks: int | None, seed: int, rounds: int) -> 
         return (chunks,)
     hops = rounds * int(ring_trees(fabric, 1, seed)[2].sum())
     return tuple(count for count in (2, *_FINENESS) if count * hops <= _RING_HOPS) or (1,)
+
+
+def _loads(fabric: Fabric, count: int, aim: float) -> tuple[float, ...]:
+    """Loads of links that are meant: where latencies count, also more, which saves detours."""
+    most = fabric.latency.max(initial=0.0)
+    short = count * fabric.npus**2 * _stretch(fabric) <= SHORT
+    return (aim, aim + 2 * most) if most > _LATE * aim and short else (aim,)
 
 
 def _depths(fabric: Fabric, count: int, aim: float) -> tuple[float, ...]:

@@ -25,6 +25,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
         "cables": SERVERS,
     },
     "dragonfly": {"family": "dragonfly", "params": {"p": 1, "a": 2, "h": 1}},
+    "cube": {"family": "hybrid_cube_mesh", "params": {"generation": "v100"}},
 }
 
 
