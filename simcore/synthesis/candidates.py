@@ -187,7 +187,7 @@ def _matching(fabric: Fabric, count: int, part: float, draw: int) -> Callable[[]
 def _all_reduces(
     fabric: Fabric, piece: float, chunks: int | None, seed: int, aim: float, known: Known
 ) -> Iterator[Draft]:
-    npus = fabric.npus
+    npus, every = fabric.npus, np.arange(fabric.npus)
     back = fabric.reversed()
     straight = np.argsort(fabric.head, kind="stable")  # as in Fabric.reversed
 
@@ -200,9 +200,8 @@ def _all_reduces(
     counts = _counts(chunks, 2 * npus * max(npus - 1, 1) * _stretch(fabric))
 
     def ring(count: int) -> Draft:
-        roots = np.tile(np.arange(npus), count)
         into, out = ring_trees(back, count, seed), ring_trees(fabric, count, seed)
-        return draft("ring", into, out, roots, count)
+        return draft("ring", into, out, np.tile(every, count), count)
 
     later: Iterator[Draft] = iter(())
     if _is_ringed(fabric) and not (fabric.copies and fabric.reduces):
@@ -210,20 +209,20 @@ def _all_reduces(
         yield from soon
     before = np.inf
     for count in counts:
+        busiest = np.inf
         for deeper in _depths(fabric, count, aim * piece):
             pairs = reduce_trees(fabric, npus * count, npus * piece, aim / npus, seed, deeper)
             into, out = _half(pairs, 0), _half(pairs, 1)
-            found = draft("pairs of trees", into, out, _roots(fabric, out), count)
-            yield found
-        if found.busiest >= known.time and found.busiest > _EVENER * before:
+            yield (found := draft("pairs of trees", into, out, _roots(fabric, out), count))
+            busiest = min(busiest, found.busiest)
+        if busiest >= known.time and busiest > _EVENER * before:
             break  # finer chunks do not make loads more even, and what is known is faster
-        before = found.busiest
+        before = busiest
     for count in counts[-2:]:
-        roots = np.tile(np.arange(npus), count)
         for deeper in _depths(fabric, count, aim * piece):
-            into = gather_trees(back, count, piece, aim / 2, seed, deeper)
-            out = gather_trees(fabric, count, piece, aim / 2, seed, deeper)
-            yield draft("scattered, then gathered", into, out, roots, count)
+            how = count, piece, aim / 2, seed, deeper
+            into, out = gather_trees(back, *how), gather_trees(fabric, *how)
+            yield draft("scattered, then gathered", into, out, np.tile(every, count), count)
     yield from later
 
 
@@ -238,10 +237,11 @@ def _all_to_alls(
         target = (source + step) % npus
         which = np.tile(np.arange(count), npus * max(npus - 1, 0))
         turn = (which * npus + step) / (count * npus)
-        plan, prices = way_plan(fabric, (source, target), piece / count, turn, aim * piece, seed)
-        known.prices.extend(prices)
-        name = f"spread ways, {count} chunks"
-        yield _draft(name, plan, fabric, ALL_TO_ALL, source, target)
+        for meant in _loads(fabric, count, aim * piece):
+            plan, prices = way_plan(fabric, (source, target), piece / count, turn, meant, seed)
+            known.prices.extend(prices)
+            name = f"spread ways, {count} chunks"
+            yield _draft(name, plan, fabric, ALL_TO_ALL, source, target)
 
 
 def _is_ringed(fabric: Fabric) -> bool:
@@ -279,6 +279,13 @@ def _ring_counts(fabric: Fabric, chunks: int | None, seed: int, rounds: int) -> 
         return (chunks,)
     hops = rounds * int(ring_trees(fabric, 1, seed)[2].sum())
     return tuple(count for count in (2, *_FINENESS) if count * hops <= _RING_HOPS) or (1,)
+
+
+def _loads(fabric: Fabric, count: int, aim: float) -> tuple[float, ...]:
+    """Loads of links that are meant: where latencies count, also more, which saves detours."""
+    most = fabric.latency.max(initial=0.0)
+    short = count * fabric.npus**2 * _stretch(fabric) <= SHORT
+    return (aim, aim + 2 * most) if most > _LATE * aim and short else (aim,)
 
 
 def _depths(fabric: Fabric, count: int, aim: float) -> tuple[float, ...]:

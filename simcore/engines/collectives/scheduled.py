@@ -144,16 +144,7 @@ def scheduled_phase(
         ConfigError: Its dimension is no part of a network that is a graph.
     """
     if on is not None:
-        return ScheduledPhase(
-            network=on.network,
-            kind=phase.kind,
-            size_bytes=size_bytes,
-            members=phase.members,
-            npus=len(on.npus),
-            stride=stride,
-            listed=listed,
-            on=on.npus,
-        )
+        return _on_network(phase, on, size_bytes, stride, listed)
     own = levels[phase.dimension]
     if own.network is None or own.network.circuits is not None:
         raise _no_network(phase.kind.name.lower(), own, phase.dimension)
@@ -175,6 +166,21 @@ def scheduled_phase(
         listed=tuple(npu // below for npu in listed),
         dimension=first,
         below=below,
+    )
+
+
+def _on_network(
+    phase: "Phase", on: Located, size_bytes: int, stride: int, listed: tuple[int, ...]
+) -> ScheduledPhase:
+    return ScheduledPhase(
+        network=on.network,
+        kind=phase.kind,
+        size_bytes=size_bytes,
+        members=phase.members,
+        npus=len(on.npus),
+        stride=stride,
+        listed=listed,
+        on=on.npus,
     )
 
 

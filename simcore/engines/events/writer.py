@@ -260,8 +260,7 @@ class ArenaWriter:
         listed = tuple(group.members.tolist()) if isinstance(group, ListGroup) else ()
         if not phase.in_list:
             listed = ()
-        levels = self._inputs.dimensions
-        on = self._inputs.on
+        levels, on = self._inputs.dimensions, self._inputs.on
         found = scheduled_phase(phase, levels, size_bytes, phase.stride, listed, on)
         if self._inputs.backend_class.kernel_code != layout.OUTSIDE:
             return found.takes_ns()

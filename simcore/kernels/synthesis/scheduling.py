@@ -63,22 +63,18 @@ def schedule(
     hops = len(link)
     first = _begins(link, links)
     ready_key, ready = np.empty(hops), np.empty(hops, np.int64)
-    count = np.zeros(links, np.int64)
-    free_at = np.zeros(links)
+    count, free_at = np.zeros(links, np.int64), np.zeros(links)
     start = np.full(hops, np.inf)
     # a link that is done is item -1 - link, a hop that has arrived is its number, and one that is
     # ready before the arrival of another is S and its number
     room = 2 * hops + links + 2
     event_key, event = np.empty(room), np.empty(room, np.int64)
-    events = 0
-    awake, woken = np.empty(links, np.int64), 0
-    is_awake = np.zeros(links, np.bool_)
+    awake, is_awake, woken = np.empty(links, np.int64), np.zeros(links, np.bool_), 0
     for hop in range(hops):
         if waits[hop] == 0:
-            on = link[hop]
-            _make_ready(hop, on, ready_key, ready, first, count, key)
-            woken = _wake(on, awake, is_awake, woken)
-    now = 0.0
+            _make_ready(hop, link[hop], ready_key, ready, first, count, key)
+            woken = _wake(link[hop], awake, is_awake, woken)
+    events, now = 0, 0.0
     while True:
         for one in range(woken):
             on = awake[one]
@@ -87,42 +83,57 @@ def schedule(
                 hop = ready[first[on]]
                 count[on] -= 1
                 drop(ready_key, ready, first[on], count[on])
-                start[hop] = now
-                free_at[on] = now + takes[hop]
+                start[hop], free_at[on] = now, now + takes[hop]
                 push(event_key, event, 0, events, free_at[on], -1 - on)
-                arrival = free_at[on] + latency[hop]
-                push(event_key, event, 0, events + 1, arrival, hop)
-                events += 2
-                for at in range(offsets[hop], offsets[hop + 1]):
-                    if ahead[after[at]] > 0.0:
-                        begins = max(now, arrival - ahead[after[at]])
-                        push(event_key, event, 0, events, begins, hops + after[at])
-                        events += 1
+                arrival, events = free_at[on] + latency[hop], events + 1
+                next_ones = after[offsets[hop] : offsets[hop + 1]]
+                events = _announce(hop, now, arrival, next_ones, ahead, event_key, event, events)
         woken = 0
         if events == 0:
             return start
         now = event_key[0]
         until = now * (1.0 + 1e-12)
         while events and event_key[0] <= until:
-            what = event[0]
-            now = event_key[0]
+            what, now = event[0], event_key[0]
             events -= 1
             drop(event_key, event, 0, events)
             if what < 0:
                 woken = _wake(-1 - what, awake, is_awake, woken)
                 continue
             if what >= hops:
-                hop = what - hops
-                _make_ready(hop, link[hop], ready_key, ready, first, count, key)
-                woken = _wake(link[hop], awake, is_awake, woken)
+                _make_ready(what - hops, link[what - hops], ready_key, ready, first, count, key)
+                woken = _wake(link[what - hops], awake, is_awake, woken)
                 continue
-            for at in range(offsets[what], offsets[what + 1]):
-                hop = after[at]
+            for hop in after[offsets[what] : offsets[what + 1]]:
                 waits[hop] -= 1
                 if waits[hop] == 0 and ahead[hop] == 0.0:
-                    on = link[hop]
-                    _make_ready(hop, on, ready_key, ready, first, count, key)
-                    woken = _wake(on, awake, is_awake, woken)
+                    _make_ready(hop, link[hop], ready_key, ready, first, count, key)
+                    woken = _wake(link[hop], awake, is_awake, woken)
+
+
+@njit(cache=True, nogil=True)
+def _announce(
+    hop: int,
+    now: float,
+    arrival: float,
+    after: Ints,
+    ahead: Floats,
+    event_key: Floats,
+    event: Ints,
+    events: int,
+) -> int:
+    """Note when a hop that starts now arrives, and when those are ready that need not wait for it.
+
+    Returns:
+        Events then.
+    """
+    push(event_key, event, 0, events, arrival, hop)
+    events += 1
+    for other in after:
+        if ahead[other] > 0.0:
+            push(event_key, event, 0, events, max(now, arrival - ahead[other]), len(ahead) + other)
+            events += 1
+    return events
 
 
 @njit(cache=True, nogil=True)

@@ -222,8 +222,7 @@ def spread_ways(
             while node != start:
                 if hop == arcs.shape[1]:
                     return False
-                arc = via[node]
-                arcs[chunk, hop] = arc
+                arcs[chunk, hop] = arc = via[node]
                 hop += 1
                 _shift(arc_link[arc], 1, cost, late, load, price, steep, aim)
                 node = arc_from[arc]
