@@ -203,7 +203,7 @@ def _begin_unit(
         live[stage + f.KNOWN] -= 1
     is_open = is_open or not waits
     what, age = 2 * piece + (1 if is_open else 0), fixed[record + f.FORWARD_AGE]
-    if is_open and unit == fixed[program + f.FINALE_UNIT]:
+    if is_open and fixed[piece + f.LAST] < 0:
         npu, since = at.npu + number * at.npu_size, live[stage + f.SINCE]
         restore(fixed, live, at, npu, source, since)
         end_chain(fixed, live, at, npu, what, age)
@@ -269,7 +269,7 @@ def _wait(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
             _look_ahead_waiting(fixed, live, at, number)
         return
     live[stage + f.KNOWN] -= 1
-    if live[stage + f.AT_UNIT] == fixed[at.program + number * f.PROGRAM_FIELDS + f.FINALE_UNIT]:
+    if fixed[live[at.state + source * f.STATE_FIELDS + f.STATE_PIECE] + f.LAST] < 0:
         npu = at.npu + number * at.npu_size
         restore(fixed, live, at, npu, source, since)
         open_unit(fixed, live, at, npu, arrival)
