@@ -16,8 +16,9 @@ from simcore.compute import COMPUTE_MODELS
 from simcore.engines.collectives.ends import SharedEnds
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.engines.stages import by_stages, plan_code
-from simcore.engines.stages.run import PipelineRun, run_pipeline
+from simcore.engines.stages.run import PipelineRun, layout_of, run_pipeline
 from simcore.errors import ConfigError, InfeasibleError
+from simcore.kernels.stages import stage_layout as f
 from simcore.machine import Dimension, Platform, load_npu
 from simcore.machine.system import EXECUTION_PROFILES, ExecutionProfile, System
 from simcore.topologies import TOPOLOGIES
@@ -180,6 +181,34 @@ def test_a_run_leaps_over_its_steady_state(
     assert ran.finished
     assert ran.periods > 0
     assert ran.followed < leaps_to * 4 * 240 * 2 * interleave
+
+
+def test_stages_leave_their_finale_between_the_last_units_of_chunks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    began: list[int] = []
+
+    def recorded(*arguments: Any) -> PipelineRun | None:
+        code, _, profile, _, workspace = arguments
+        ran = run_pipeline(*arguments)
+        layout, _ = layout_of(code, profile, instant=False)
+        first = layout.stage + f.BEGAN
+        stages = workspace.words(layout.pool_end)[first:][: code.stages * f.STAGE_FIELDS]
+        began.extend(stages[:: f.STAGE_FIELDS].tolist())
+        return ran
+
+    monkeypatch.setattr(by_stages, "run_pipeline", recorded)
+    model = Model.build(name="m", layers=24, hidden=256, heads=8, ffn=1024, vocabulary=1024)
+    dimensions = tuple(
+        Dimension.build(topology="switch", npus=npus, bandwidth_bytes_per_s=20e9, latency_s=1e-6)
+        for npus in (2, 4)
+    )
+    platform = Platform(npu=load_npu("a100_80"), dimensions=dimensions)
+    workload = TrainingWorkload(model=model, sequence=128, global_batch=16)
+    plan = ParallelPlan(dp=2, pp=4, interleave=3, zero_stage=1)
+    compare((workload, platform, plan, System(phase_end="together")))
+    last_unit = 2 * 8 * 3 - 1
+    assert began == [last_unit] * 4
 
 
 def test_situations_do_not_multiply_with_stages_and_microbatches() -> None:

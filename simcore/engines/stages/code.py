@@ -274,7 +274,12 @@ def _write_units(own: PieceCode, table: UnitTable, out: Ints) -> bool:
         if (asks & (np.arange(which.shape[1]) > finale[:, None])).any():
             return False
         out[:, :, f.FORWARD_AGE] = np.where(asks, table.forward_age, 0)
-    out[np.arange(finale.size), finale, f.WHICH] = own.numbers[own.shape_of, -1]
+    stages = np.arange(finale.size)
+    out[stages, finale, f.WHICH] = own.numbers[own.shape_of, -1]
+    first = len(own.pieces) - len(own.resumed)
+    for number, (whole, unit) in enumerate(own.resumed.tolist(), first):
+        of_stage = stages[own.numbers[own.shape_of, -1] == whole]
+        out[of_stage, finale[of_stage] + unit, f.WHICH] = number
     return True
 
 

@@ -10,6 +10,7 @@ from simcore.engines.collectives.ends import is_shared
 from simcore.engines.events.input import Ints
 from simcore.kernels.npu import layout as n
 from simcore.kernels.stages import piece_rows
+from simcore.kernels.stages.piece_resumed import write_resumed
 from simcore.kernels.stages.piece_rows import lay_out
 from simcore.terms import NodeKind
 from simcore.workload.graph import Axis, ports_of
@@ -43,6 +44,8 @@ class PieceCode:
         items, sections, pieces, categories, shared: As in ``PipelineCode``.
         operators, ports: How many there are; ports of outer memory.
         numbers: (H, W) int64, the whole piece of each piece of each shape of stages.
+        resumed: (R, 2) int64, numbers of the last R pieces: the whole piece that each is, but for
+            the units before the one at which it begins, and that unit.
         asks: (H, W - 1) bool, it asks for the end of its forward pass.
         finales: (H,) int64, units from the first of the chunks' last backward units on.
         shape_of: (S,) int64, shape of each stage.
@@ -58,6 +61,7 @@ class PieceCode:
     operators: int
     ports: int
     numbers: Ints
+    resumed: Ints
     asks: Bools
     finales: Ints
     shape_of: Ints
@@ -69,7 +73,7 @@ class PieceCode:
         shared = _shared_collectives(program)
         categories, items = _items(program, shared)
         interner = _PieceInterner(program)
-        head, pieces, sections = interner.rows(items, len(program.operators))
+        head, pieces, sections, resumed = interner.rows(items, len(program.operators))
         return cls(
             head=head,
             items=items.shape[1],
@@ -80,6 +84,7 @@ class PieceCode:
             operators=len(program.operators),
             ports=len(ports_of(program.transfers)),
             numbers=interner.numbers,
+            resumed=resumed,
             asks=interner.asks,
             finales=interner.finales,
             shape_of=np.array(program.layout.of_stage, np.int64),
@@ -149,8 +154,8 @@ class _PieceInterner:
         wholes.append((*[entries[which] for which in shape.finale], entries[-1]))
         return [self._whole.setdefault(whole, len(self._whole)) for whole in wholes]
 
-    def rows(self, items: Ints, operators: int) -> tuple[Ints, Ints, int]:
-        """Nodes with what belongs to them and sections; the pieces; places in sections."""
+    def rows(self, items: Ints, operators: int) -> tuple[Ints, Ints, int, Ints]:
+        """Nodes with what belongs to them and sections; the pieces; places in sections; resumed."""
         table = self._table
         node = table.node.copy()
         node[0] = _KERNEL_KIND.take(node[0])
@@ -165,15 +170,20 @@ class _PieceInterner:
         laid_out = lay_out(
             table.runs, table.section_nodes, table.section_deps, node, table.dep, part
         )
+        sequence = np.array([entry for whole in self._whole for entry in whole], np.int64)
+        begins = np.cumsum([0, *[len(whole) for whole in self._whole]])
         fixed, pieces, sections = piece_rows.write_rows(
-            *laid_out,
-            part,
-            np.array([entry for whole in self._whole for entry in whole], np.int64),
-            np.cumsum([0, *[len(whole) for whole in self._whole]]),
-            items,
-            operators,
+            *laid_out, part, sequence, begins, items, operators
         )
-        return np.concatenate([fixed, sections]), pieces, sections.size
+        parts = part[sequence[:, piece_rows.ENTRY_PART]]
+        nodes = parts[:, piece_rows.PART_NODES]
+        starts = np.cumsum(nodes) - nodes
+        starts -= np.repeat(starts[begins[:-1]], np.diff(begins))
+        more, others, resumed = write_resumed(
+            fixed, pieces, begins, starts, parts[:, piece_rows.PART_LAST].copy()
+        )
+        head = np.concatenate([fixed, more, sections])
+        return head, np.concatenate([pieces, others]), sections.size, resumed
 
     def may_be_remembered(self, head: Ints, pieces: Ints) -> bool:
         """True if the units can be looked up."""

@@ -80,6 +80,7 @@ def write_rows(
         receives += 1
         record[piece, f.NODES] = row - begin
         record[piece, f.MISSES] = misses - (row - begin)
+        record[piece, f.OUTSIDE] = row * f.NODE_FIELDS
         row += 2
         entries = sequence[first:behind]
         children = _write_children(fixed, node, dep, part, entries, begin, children)

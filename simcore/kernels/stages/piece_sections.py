@@ -92,7 +92,7 @@ def _section(
         if lowest[last] < first or parents[last] != fixed[at + n.MISSING]:
             break
         before = at - f.NODE_FIELDS
-        if fixed[before + n.KIND] > n.COMMUNICATION or fixed[before + n.MATE] == f.CLOSED:
+        if fixed[before + n.KIND] > n.COMMUNICATION or fixed[before + n.MATE] != 0:
             break
         for edge in range(fixed[before + n.CHILDREN], fixed[at + n.CHILDREN]):
             furthest = max(furthest, fixed[edge])

@@ -1,7 +1,11 @@
-"""The end of an iteration: from the last backward unit on a stage is followed node by node.
+"""The end of an iteration: from the last unit of a chunk on a stage is followed node by node.
 
 Only here do collectives between stages occur. A member's slot has no end until all members have
 started and whoever runs the stages tells when they end.
+
+Between the last units of two chunks a stage is often done with all that waited for the first of
+them. It then leaves its finale: it goes on by its situations, as it did before, and begins another
+finale with the next unit that the end of the iteration waits for.
 """
 
 import numpy as np
@@ -18,6 +22,7 @@ from simcore.kernels.stages.pipeline_messages import (
     sent_after,
     unit_address,
 )
+from simcore.kernels.stages.pipeline_resumed import leave_finale
 from simcore.kernels.stages.stage_course import go_ahead
 from simcore.kernels.stages.stage_layout import Layout
 from simcore.kernels.stages.stage_memo import order_matters_at
@@ -28,10 +33,14 @@ Ints = NDArray[np.int64]
 
 @njit(cache=True)
 def begin_finale(fixed: Ints, live: Ints, at: Layout, number: int, origin: int) -> None:
-    """From here on a stage is followed node by node; its units are counted from *origin*."""
+    """From here on a stage is followed node by node.
+
+    Its units are counted from *origin*; the current one is the first of its finale.
+    """
     stage = at.stage + number * f.STAGE_FIELDS
     live[stage + f.MODE] = f.FINALE
     live[stage + f.STATE] = origin
+    live[stage + f.BEGAN] = live[stage + f.AT_UNIT]
     live[stage + f.ARRIVES] = n.NEVER
     _drain(fixed, live, at, number)
     _await_next(fixed, live, at, number)
@@ -50,8 +59,7 @@ def go_on_in_finale(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
         late = arrives - live[slot + n.END]
         if late == 0:
             late = sent_after(live, live[stage + f.ARRIVES_AT], slot + f.SCHEDULED, n.ZERO)
-    unit = live[stage + f.ARRIVES_UNIT]
-    unit -= fixed[at.program + number * f.PROGRAM_FIELDS + f.FINALE_UNIT]
+    unit = live[stage + f.ARRIVES_UNIT] - live[stage + f.BEGAN]
     if late == 0 and order_matters_at(fixed, live, at, npu, unit, arrives):
         live[f.FAILURE] = f.TIE
     elif arrives != n.NEVER and late < 0:
@@ -73,7 +81,7 @@ def _await_next(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     live[stage + f.ARRIVES] = n.NEVER
     block = live[npu + f.BLOCKS] - 1
     receives = fixed[live[npu + at.block + 2 * block] + f.RECEIVES]
-    first = fixed[at.program + number * f.PROGRAM_FIELDS + f.FINALE_UNIT]
+    first = live[stage + f.BEGAN]
     unit = 0
     while fixed[receives + unit] != n.NEVER:
         message = fixed[unit_address(fixed, at, number, first + unit) + f.RECEIVED]
@@ -93,6 +101,7 @@ def _look_ahead(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     slot = live[stage + f.AHEAD] = next_slot(live, at, at.npu + number * at.npu_size)
     due = live[slot + n.END] if slot >= 0 else n.NEVER
     live[at.due + number] = min(due, live[stage + f.ARRIVES])
+    leave_finale(fixed, live, at, number)
 
 
 @njit(cache=True)

@@ -70,7 +70,7 @@ def _take(fixed: Ints, live: Ints, at: Layout, snapshot: int, begun: int) -> boo
         stage = at.stage + number * f.STAGE_FIELDS
         program = at.program + number * f.PROGRAM_FIELDS
         unit, last = live[stage + f.AT_UNIT], fixed[program + f.REPEATS_TO]
-        if live[stage + f.MODE] == f.FINALE or unit >= last:
+        if live[stage + f.MODE] == f.FINALE or unit >= min(last, fixed[program + f.FINALE_UNIT]):
             return False
         if unit < fixed[program + f.REPEATS_FROM]:
             return False
@@ -113,7 +113,7 @@ def _leap(fixed: Ints, live: Ints, at: Layout, units: int) -> None:
     for number in range(at.stages):
         program = at.program + number * f.PROGRAM_FIELDS
         last = min(fixed[program + f.REPEATS_TO], fixed[program + f.FINALE_UNIT])
-        ahead = last - 1 - _furthest(fixed, live, at, number)
+        ahead = max(last - 1 - _furthest(fixed, live, at, number), n.ZERO)
         times = min(times, ahead // units)
     for number in range(at.stages):
         _move(fixed, live, at, number, times * units, times * live[f.PERIOD_NS])

@@ -161,16 +161,19 @@ def _comes_later(fixed: Ints, live: Ints, at: Layout, number: int, message: int)
     """True if a message that is not on its way can only come after a stage's next event.
 
     Its sender does nothing before that event: it is about to end a unit, or it waits for a message
-    from this stage that is not on its way either, and nothing of its own ends before.
+    that can only come later too, and nothing of its own ends before. Where each waits for the next
+    one all around, none of them does anything before.
     """
-    sender = fixed[at.message + message * f.MESSAGE_FIELDS + f.FROM_STAGE]
-    due, mode = live[at.due + number], live[at.stage + sender * f.STAGE_FIELDS + f.MODE]
-    if due == n.NEVER or live[at.due + sender] < due or mode == f.FINALE:
-        return False
-    asked = _awaited(fixed, live, at, sender)
-    if mode == f.CHAIN_ENDS or live[arrival_of(at, asked)] >= 0:
-        return True
-    return bool(fixed[at.message + asked * f.MESSAGE_FIELDS + f.FROM_STAGE] == number)
+    due, asked = live[at.due + number], message
+    for _ in range(at.stages):
+        sender = fixed[at.message + asked * f.MESSAGE_FIELDS + f.FROM_STAGE]
+        mode = live[at.stage + sender * f.STAGE_FIELDS + f.MODE]
+        if due == n.NEVER or live[at.due + sender] < due or mode == f.FINALE:
+            return False
+        asked = _awaited(fixed, live, at, sender)
+        if mode == f.CHAIN_ENDS or live[arrival_of(at, asked)] >= 0:
+            return True
+    return True
 
 
 @njit(cache=True)
@@ -200,7 +203,7 @@ def _begin_unit(
         live[stage + f.KNOWN] -= 1
     is_open = is_open or not waits
     what, age = 2 * piece + (1 if is_open else 0), fixed[record + f.FORWARD_AGE]
-    if is_open and unit == fixed[program + f.FINALE_UNIT]:
+    if is_open and fixed[piece + f.LAST] < 0:
         npu, since = at.npu + number * at.npu_size, live[stage + f.SINCE]
         restore(fixed, live, at, npu, source, since)
         end_chain(fixed, live, at, npu, what, age)
@@ -266,7 +269,7 @@ def _wait(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
             _look_ahead_waiting(fixed, live, at, number)
         return
     live[stage + f.KNOWN] -= 1
-    if live[stage + f.AT_UNIT] == fixed[at.program + number * f.PROGRAM_FIELDS + f.FINALE_UNIT]:
+    if fixed[live[at.state + source * f.STATE_FIELDS + f.STATE_PIECE] + f.LAST] < 0:
         npu = at.npu + number * at.npu_size
         restore(fixed, live, at, npu, source, since)
         open_unit(fixed, live, at, npu, arrival)

@@ -72,7 +72,7 @@ def _go_on(fixed: Ints, live: Ints, at: Layout, npu: int) -> bool:
         if compute_end == joint_end or now >= until:
             return begun and now >= until
         row = live[slot + n.ROW]
-        if fixed[row + n.MATE] == f.CLOSED or not _is_own(fixed, live, at, npu, lane, base, rows):
+        if fixed[row + n.MATE] != 0 or not _is_own(fixed, live, at, npu, lane, base, rows):
             return False
         begun = True
         at_work = row

@@ -15,12 +15,13 @@ BEFORE, FORWARD = -(2**30), -(2**30) - 1
 # A node of a piece: the fields that the feeder knows (``npu.layout``; a receive waits for its
 # message, the MATE of a message is the unit of its piece that it belongs to, that of a compute or
 # of a collective of one stage is CLOSED where its end may concern more than the NPU's own computes
-# and collectives, else 0), and the direction of a message (1: to the next stage). In place of
+# and collectives, CHAIN_END where it is the last compute node of a unit, else 0), and the direction
+# of a message (1: to the next stage). In place of
 # times, which are those of a machine, stand where they are found and its place in a section that
 # repeats (0: none); how often the section does from there on, in place of the direction.
 ITEM, SECTION = 1, 2
 DIRECTION, REPEATS, NODE_FIELDS = 7, 7, 8
-CLOSED = 1
+CLOSED, CHAIN_END = 1, 2
 
 # The times of an item, DURATION and LAST_STEP as in a node of the feeder, side by side; addresses
 # are those of the node that they would be in.
@@ -28,12 +29,13 @@ TIMES_FIELDS = 2
 
 # A piece as the stages of one class run it: address of its first node, their number, positions of
 # the last compute node (-1: the piece ends the iteration) and of the last exit, address of the
-# positions of its receives by unit (-1: none), address of how many others each node waits for, and
-# the time of a message to the next and to the previous stage. Two rows follow the nodes of a piece:
-# their children wait for the last compute node of the unit before, and for the end of their
-# micro-batch's forward pass.
-ROWS, NODES, LAST, EXIT, RECEIVES, MISSES, NEXT_NS, PREVIOUS_NS = range(8)
-PIECE_FIELDS = 8
+# positions of its receives by unit (-1: none), address of how many others each node waits for,
+# address of two further rows, whose children wait for the last compute node of the unit before, and
+# for the end of their micro-batch's forward pass, address of where each of its units begins (of one
+# that ends the iteration), its first unit, and the time of a message to the next and to the
+# previous stage. A piece that ends the iteration may begin at several of its units.
+ROWS, NODES, LAST, EXIT, RECEIVES, MISSES, OUTSIDE, STARTS, FIRST_UNIT = range(9)
+NEXT_NS, PREVIOUS_NS, PIECE_FIELDS = range(9, 12)
 
 # A unit of a stage: number of its piece, how many units ago its forward pass was (0: it does not
 # ask), the messages that it sends and receives (-1: none).
@@ -91,9 +93,10 @@ SOURCE, WHAT, VALUE, TARGET, TIME, ENTRIES, LOG, EDGE_PLACE = range(8)
 EDGE_FIELDS = 8
 
 # Where a stage stands: mode, unit, state and its time, messages that are known and not yet used;
-# in the finale when the next of them comes, its address, its unit, and the NPU's next slot.
+# in the finale when the next of them comes, its address, its unit, the NPU's next slot, and the
+# unit with which it began.
 MODE, AT_UNIT, STATE, SINCE, KNOWN, ARRIVES, ARRIVES_AT, ARRIVES_UNIT, AHEAD = range(9)
-STAGE_FIELDS = 9
+BEGAN, STAGE_FIELDS = 9, 10
 
 # Counters of the run, at the start of ``live``: states, transitions, end of the pool, collective
 # that can be resolved (-1: none), why the run failed, transitions followed, snapshots taken, and

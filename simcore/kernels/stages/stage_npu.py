@@ -45,7 +45,7 @@ def enter(
     live[npu + f.UNIT] += 1
     add_block(live, at, npu, piece, live[npu + f.UNIT])
     base = block << at.shift
-    rows, nodes = fixed[piece + f.ROWS], fixed[piece + f.NODES]
+    nodes = fixed[piece + f.NODES]
     node, misses = npu + at.node + base, fixed[piece + f.MISSES]
     for place in range(nodes):
         live[node + place] = fixed[misses + place]
@@ -54,10 +54,10 @@ def enter(
     last = fixed[piece + f.LAST]
     live[npu + f.LAST_NODE] = base + last if last >= 0 else -1
     live[npu + f.LAST_ENDS] = n.NEVER
-    _release(fixed, live, at, npu, base, rows + nodes * f.NODE_FIELDS)
+    _release(fixed, live, at, npu, base, fixed[piece + f.OUTSIDE])
     live[npu + f.LOSS_AT] = _unfinished_exit(fixed, live, at, npu, forward_age)
     if live[npu + f.LOSS_AT] < 0:
-        _release(fixed, live, at, npu, base, rows + (nodes + 1) * f.NODE_FIELDS)
+        _release(fixed, live, at, npu, base, fixed[piece + f.OUTSIDE] + f.NODE_FIELDS)
     if is_open and fixed[fixed[piece + f.RECEIVES]] >= 0:
         receive(fixed, live, at, npu, n.ZERO)
 
@@ -176,7 +176,7 @@ def _finish(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, now: int) 
         live[npu + f.LOSS_AT] = -1
         block = live[npu + f.BLOCKS] - 1
         piece = live[npu + at.block + 2 * block]
-        waiting = fixed[piece + f.ROWS] + (fixed[piece + f.NODES] + 1) * f.NODE_FIELDS
+        waiting = fixed[piece + f.OUTSIDE] + f.NODE_FIELDS
         _release(fixed, live, at, npu, block << at.shift, waiting)
     if position == live[npu + f.LAST_NODE]:
         piece = live[npu + f.NEXT_PIECE]
@@ -206,7 +206,8 @@ def _start(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, now: int) -
         live[slot + f.CAUSE_DECIDED] = live[npu + f.DECIDED]
         forward = fixed[row + f.DIRECTION] > 0
         end = now + fixed[live[block] + (f.NEXT_NS if forward else f.PREVIOUS_NS)]
-        _log(live, at, npu, live[block + 1] + fixed[row + n.MATE], now, end, slot)
+        unit = live[block + 1] + fixed[row + n.MATE] - fixed[live[block] + f.FIRST_UNIT]
+        _log(live, at, npu, unit, now, end, slot)
     elif kind == n.SHARED:
         end = n.NEVER
         _log(live, at, npu, fixed[row + n.MATE], now, end, slot)

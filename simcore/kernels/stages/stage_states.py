@@ -45,6 +45,8 @@ def write_record(fixed: Ints, live: Ints, at: Layout, npu: int, mode: int, now: 
             state = live[first + place]
             if state == f.DONE if lists_waiting else state > f.IS_READY:
                 continue
+            if state == f.DONE and fixed[fixed[piece + f.MISSES] + place] == f.DONE:
+                continue
             if entry + _ENTRY > to + at.buffer_size:
                 live[f.FAILURE] = f.FULL
                 return 0
@@ -188,9 +190,9 @@ def _restore_waiting(
     node, misses = npu + at.node + (block << at.shift), fixed[piece + f.MISSES]
     for place in range(nodes):
         live[node + place] = fixed[misses + place]
-    _discount(fixed, live, node, rows + nodes * f.NODE_FIELDS)
+    _discount(fixed, live, node, fixed[piece + f.OUTSIDE])
     if live[npu + f.LOSS_AT] < 0:
-        _discount(fixed, live, node, rows + (nodes + 1) * f.NODE_FIELDS)
+        _discount(fixed, live, node, fixed[piece + f.OUTSIDE] + f.NODE_FIELDS)
     for entry in range(first, behind, _ENTRY):
         if live[entry + _STATE] == f.DONE:
             _discount(fixed, live, node, rows + live[entry + _PLACE] * f.NODE_FIELDS)
