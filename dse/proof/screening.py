@@ -62,8 +62,8 @@ _PART = 32
 _MOST_HOPELESS = 1 << 17
 """Designs remembered as left no room; then they are forgotten, which costs time alone."""
 
-_MOST_KEPT = 1 << 14
-"""Designs whose bounds are remembered, likewise."""
+_MOST_KEPT = 1 << 16
+"""Designs whose bounds are remembered, 40 bytes each, likewise: a lesson is about thousands."""
 
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
