@@ -273,7 +273,7 @@ class _Least:
     def of_one(self, genome: Genome) -> Floats:
         """(M,) least objectives of one design; see ``StudyScreen.of``."""
         place = self._places.get(genome.key)
-        return self._rows[place] if place >= 0 else self.of(Genomes.of([genome]))[0]
+        return np.asarray(self._rows[place] if place >= 0 else self.of(Genomes.of([genome]))[0])
 
     def of(self, genomes: Genomes) -> Floats:
         """(N, M); see ``StudyScreen.of``."""
