@@ -99,7 +99,7 @@ class SleepingIslands(Crew):
 
     def _report(self, order: Order) -> Report:
         start_s = time.process_time()
-        base = order.turn * self._rounds.length
+        base = self._rounds.begin(order.turn)
         numbers = [self._rounds.number(order.island, base + at) for at in range(order.share)]
         trials = [replace(self._found, number=number) for number in numbers]
         made = Made(
@@ -137,8 +137,8 @@ def run_islands(study: Study, found: Trial, islands: int, evaluation_ms: float) 
     """One study of sleeping islands: efficiency, and CPU time of the driver."""
     length = round(BATCH_S * 1e3 / evaluation_ms)
     rounds = Rounds(islands=islands, length=length)
-    turns = max(LEAST_ROUNDS, min(ROUNDS, MOST_TRIALS // rounds.size))
-    trials = turns * rounds.size
+    turns = max(LEAST_ROUNDS, min(ROUNDS, MOST_TRIALS // rounds.size(0)))
+    trials = rounds.begin(turns) * islands
     crew = SleepingIslands(rounds, 1e-3 * evaluation_ms, found)
     ending = Ending(trials=trials, window=length, trims=False)
     signs = study.goals.signs_by_name

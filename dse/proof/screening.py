@@ -62,8 +62,8 @@ _PART = 32
 _MOST_HOPELESS = 1 << 17
 """Designs remembered as left no room; then they are forgotten, which costs time alone."""
 
-_MOST_KEPT = 1 << 14
-"""Designs whose bounds are remembered, likewise."""
+_MOST_KEPT = 1 << 16
+"""Designs whose bounds are remembered, 40 bytes each, likewise: a lesson is about thousands."""
 
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -208,21 +208,15 @@ class StudyScreen(NoScreen):
             return None
         is_met = self._is_worth(self._plan_of(design), self._told)
         genome = self._genome_of(design) if genome is None else genome
-        if self._is_left(genome, is_met):
-            return None
-        row = np.array([self.genomes.rows(genome)], np.int32)
-        known = least_metrics(self._study, genome.dimensions)
-        found = self._at(known.metrics(row, closer=False))
-        if found is None and is_met:
-            found = self._at(known.metrics(row, closer=True))
-        return found
-
-    def _is_left(self, genome: Genome, is_met: bool) -> bool:
-        """True if it is known from before that nothing rules out the design."""
-        known = self._floors.known(genome.key)
-        if is_met and known is not None:
-            known = self._bounds.known(genome.key)
-        return known is not None and bool(self.are_left(known[None])[0])
+        for bounds in (self._floors, self._bounds) if is_met else (self._floors,):
+            least = bounds.of_one(genome)
+            if np.isposinf(least).any():
+                row = np.array([self.genomes.rows(genome)], np.int32)
+                known = least_metrics(self._study, genome.dimensions)
+                return self._refused(known.metrics(row, closer=bounds is self._bounds))
+            if not self.are_left(least[None])[0]:
+                return self._beaten(least)
+        return None
 
     def least(self, dimensions: int, rows: Rows, closer: bool) -> Floats:
         """(N, M) least objectives of designs with one number of *dimensions*; see ``of``."""
@@ -238,25 +232,22 @@ class StudyScreen(NoScreen):
         result[found.unknown] = -np.inf
         return result
 
-    def _at(self, metrics: Metrics | InfeasibleError | None) -> Evaluation | None:
-        """The verdict on a design whose metrics are no less than that, where they are known."""
-        if metrics is None:
-            return None
+    def _refused(self, metrics: Metrics | InfeasibleError | None) -> Evaluation:
+        """The verdict on a design that cannot be built or exceeds a limit at its bound."""
         if isinstance(metrics, InfeasibleError):
             return _infeasible({metrics.rule: 1.0}, str(metrics))
+        assert metrics is not None, "of what breaks a rule of the plan, no bound is known"
         excess = self._decided.violations(metrics)
         broken = {name: value for name, value in excess.items() if value > 0}
-        if broken:
-            told = (f"{name} is exceeded by at least {part:.1%}" for name, part in broken.items())
-            return _infeasible(excess, "; ".join(told))
-        if not self._front.kept:
-            return None
-        objectives = self._study.goals.values(metrics)
-        point, front = list(objectives.values()), self._front
-        better = np.flatnonzero(no_worse(front.points, point) & ~no_worse(point, front.points))
-        if not better.size:
-            return None
-        reason = f"trial {front.kept[better[0]]} is better than this design can be"
+        told = (f"{name} is exceeded by at least {part:.1%}" for name, part in broken.items())
+        return _infeasible(excess, "; ".join(told))
+
+    def _beaten(self, least: Floats) -> Evaluation:
+        """The verdict on a design that some trial beats even at its bound, (M,)."""
+        front = self._front
+        better = no_worse(front.points, least) & ~no_worse(least, front.points)
+        reason = f"trial {front.kept[int(better.argmax())]} is better than this design can be"
+        objectives = dict(zip(self._study.goals.objectives, least.tolist(), strict=True))
         return Evaluation(state="pruned", objectives=objectives, fidelity=BOUND, reason=reason)
 
     def _genome_of(self, design: Design) -> Genome:
@@ -279,10 +270,10 @@ class _Least:
         self._places, self._count = KeyTable(), 0
         self._rows: Floats = np.zeros((0, 1))
 
-    def known(self, key: int) -> Floats | None:
-        """(M,) least objectives of a design by its key, if it was asked about."""
-        place = self._places.get(key)
-        return None if place < 0 else np.asarray(self._rows[place])
+    def of_one(self, genome: Genome) -> Floats:
+        """(M,) least objectives of one design; see ``StudyScreen.of``."""
+        place = self._places.get(genome.key)
+        return np.asarray(self._rows[place] if place >= 0 else self.of(Genomes.of([genome]))[0])
 
     def of(self, genomes: Genomes) -> Floats:
         """(N, M); see ``StudyScreen.of``."""

@@ -17,8 +17,8 @@ class Budget:
         trials: Proposals, all in all.
         window: Proposal i knows the results of proposals 0 to i - window, and no others.
         in_lessons: Later proposals know fewer of the latest results (``samplers.base.most_open``).
-        in_rounds: Proposals are made *window* at a time instead, as soon as all before them have
-            results: those of a round know all rounds before, and nothing of their own.
+        proposed: Proposals that are made once so many have results, in place of what *window* says:
+            those of a round are made at once, and know nothing of their own.
         variations: How many variations of a repeated design are tried for a new one.
         designs: Number of designs in the space, or None if it is infinite.
         until_s: Value of ``time.monotonic()`` after which nothing more is proposed, or None.
@@ -34,13 +34,13 @@ class Budget:
     until_s: float | None = None
     starts: int = 0
     signs: Mapping[str, int] = field(default_factory=dict)
-    in_rounds: bool = False
+    proposed: Callable[[int], int] | None = None
     in_lessons: bool = False
 
     def may_open(self, asked: int, told: int) -> bool:
         """True if one more may be proposed after *asked* ones, of which *told* have results."""
-        if self.in_rounds:
-            return told >= asked - asked % self.window
+        if self.proposed is not None:
+            return asked < self.proposed(told)
         return asked - told < most_open(self.window, told, in_lessons=self.in_lessons)
 
     def told_before(self, asked: int) -> int:

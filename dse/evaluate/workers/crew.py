@@ -113,7 +113,12 @@ class Crew(ABC):
     """Some workers. Each answers its chunks in the order in which they were sent.
 
     Nothing may be sent to a worker before a message has said that it is ready.
+
+    Attributes:
+        depth: Chunks that a worker has at a time, so that it need not wait for the next one.
     """
+
+    depth = 2
 
     @property
     @abstractmethod

@@ -122,8 +122,8 @@ class Dispatcher:
         return answers
 
     def _send(self) -> None:
-        """Keep up to two chunks with every worker, so that none waits for the next one."""
-        for depth in (1, 2):
+        """Keep as many chunks with every worker as its crew wants."""
+        for depth in range(1, self._crew.depth + 1):
             if not self._queue and not self._alone:
                 break
             for worker, seat in self._seats.items():
@@ -155,7 +155,7 @@ class Dispatcher:
         mean_s = self._mean_s.get(seat.machine)
         if mean_s is None:
             return 1
-        fair = -(-len(self._queue) // (2 * len(self._seats)))
+        fair = -(-len(self._queue) // (self._crew.depth * len(self._seats)))
         return max(1, min(fair, int(CHUNK_S / max(mean_s, 1e-6)), MAX_CHUNK))
 
     def _freshen(self) -> None:

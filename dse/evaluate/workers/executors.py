@@ -53,6 +53,7 @@ class SerialCrew(Crew):
     """One worker, which is the caller; no limits, since nobody could replace it."""
 
     workers = 1
+    depth = 1
 
     def __init__(self, what: EvaluatorInput | WorkerInput) -> None:
         self._what = what

@@ -182,7 +182,7 @@ class Archipelago:
 
     def _stored(self, island: int, turn: int, share: int) -> dict[int, Trial]:
         """Outcomes of an island's round that are known, by place."""
-        base = turn * self._rounds.length
+        base = self._rounds.begin(turn)
         found = {}
         for place in range(share):
             number = self._rounds.number(island, base + place)
@@ -217,7 +217,7 @@ class Archipelago:
         if report.made is None:
             return
         made: Made = report.made.value()
-        base = report.turn * self._rounds.length + report.first
+        base = self._rounds.begin(report.turn) + report.first
         for at, trial in enumerate(made.trials):
             number = self._rounds.number(report.island, base + at)
             if number < len(self.trials) or number in self._came.trials:
@@ -233,7 +233,7 @@ class Archipelago:
         course.place += report.count
         if report.is_exhausted:
             course.is_exhausted = True
-            own = report.turn * self._rounds.length + course.place
+            own = self._rounds.begin(report.turn) + course.place
             gap = self._rounds.number(island, own)
             self._limit = min(self._limit, gap)
         elif course.place >= self._rounds.share(island, course.turn, self._bounds.limit):
@@ -267,18 +267,18 @@ class Archipelago:
             self.trials.append(trial)
             self._of_round.append(digest)
             self._hooks.folded(trial, self.duplicates)
-            if len(self.trials) % self._rounds.size == 0:
+            if len(self.trials) == self._rounds.begin(len(self._news) + 1) * self._rounds.islands:
                 self._conclude()
         return len(self._news) > before
 
     def _conclude(self) -> None:
         """See whether the end is due, and tell the islands of the round."""
-        count, ending = len(self.trials), self._bounds.ending
+        count, ending, turn = len(self.trials), self._bounds.ending, len(self._news)
         if ending.signs and ending.begins(self.trials, count):
             # the round after this one has begun, or may have: it is the last
-            self._limit = min(self._limit, count + self._rounds.size)
+            self._limit = min(self._limit, count + self._rounds.size(turn + 1))
         news = News(
-            trials=_told(self.trials[-self._rounds.size :], self._bounds.signs),
+            trials=_told(self.trials[-self._rounds.size(turn) :], self._bounds.signs),
             digests=b"".join(self._of_round),
         )
         self._of_round.clear()

@@ -18,9 +18,6 @@ from dse.store.rows import row_of
 from dse.study.compile import Study
 from dse.study.trials import Trial
 
-AT_ONCE = 16
-"""Designs that an island proposes at once: a lesson of `design`, which learns nothing between."""
-
 
 def heard_before(turn: int) -> int:
     """The round that an island hears of before it begins *turn*; negative: there is none.
@@ -53,8 +50,8 @@ class Island:
             proposer.enqueue(design)
         budget = Budget(
             trials=sys.maxsize,
-            window=min(rounds.length, AT_ONCE),
-            in_rounds=True,
+            window=rounds.length,
+            proposed=rounds.proposed,
             variations=study.file.search.variations,
         )
         hooks = Hooks(
@@ -72,7 +69,7 @@ class Island:
 
         One trial is made in any case.
         """
-        base = order.turn * self._rounds.length
+        base = self._rounds.begin(order.turn)
         if order.turn > self._turn:
             self._begin(order, base)
         self._goal, self._until_s = base + order.share, until_s

@@ -4,12 +4,20 @@ A round is one turn of all islands. Its trials are numbered place by place, and 
 each place: so the first trials of a study are the same ones however many there will be.
 """
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dse.evaluate.workers.crew import Shared
 from dse.store.rows import Row
 from dse.study.trials import Trial
+
+AT_ONCE = 16
+"""Designs that an island proposes at once: a lesson of `design`, which learns nothing between."""
+
+_GROWN, _PART, _LONGEST = 320, 10, 1024
+"""Trials of an island from which on its rounds grow: to so small a part of them, and so long at
+most. A message and a wait for others then cost less, and more designs are evaluated at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,26 +26,53 @@ class Rounds:
 
     Attributes:
         islands: Number of islands.
-        length: Trials of each island in a round.
+        length: Trials of each island in a round, the first ones at least.
+        grows: Whether later rounds are longer: for searches that learn from ever more results at
+            once (``Proposer.in_lessons``), which know all but a tenth of them then.
     """
 
     islands: int
     length: int
+    grows: bool = False
+    _known: list[int] = field(default_factory=lambda: [0], init=False, repr=False, compare=False)
 
-    @property
-    def size(self) -> int:
-        """Trials of a round."""
-        return self.islands * self.length
+    def begin(self, turn: int) -> int:
+        """Trials that an island has made before round *turn*."""
+        return self._begins(lambda begins: len(begins) > turn)[turn]
+
+    def size(self, turn: int) -> int:
+        """Trials of round *turn*, of all islands."""
+        return (self.begin(turn + 1) - self.begin(turn)) * self.islands
+
+    def turn(self, own: int) -> int:
+        """Round of the trial that is *own* of an island."""
+        return bisect_right(self._begins(lambda begins: begins[-1] > own), own) - 1
 
     def number(self, island: int, own: int) -> int:
         """Number in the study of the trial that is *own* of an island, both from 0."""
-        turn, place = divmod(own, self.length)
-        return turn * self.size + place * self.islands + island
+        return own * self.islands + island
 
     def share(self, island: int, turn: int, limit: int) -> int:
         """Trials of an island in round *turn* of a study of *limit* trials."""
-        left = limit - turn * self.size - island
-        return min(max(-(-left // self.islands), 0), self.length)
+        first, end = self.begin(turn), self.begin(turn + 1)
+        left = limit - first * self.islands - island
+        return min(max(-(-left // self.islands), 0), end - first)
+
+    def proposed(self, told: int) -> int:
+        """Trials that an island has proposed once it knows the outcomes of *told* ones."""
+        turn = self.turn(told)
+        first, end = self.begin(turn), self.begin(turn + 1)
+        once = max(AT_ONCE, (end - first) // 2) if end - first > self.length else AT_ONCE
+        return min(first + ((told - first) // once + 1) * once, end)
+
+    def _begins(self, are_enough: Callable[[list[int]], bool]) -> list[int]:
+        """First trials of the rounds of an island, as many as are asked for."""
+        begins = self._known
+        while not are_enough(begins):
+            own = begins[-1]
+            grown = min(own // _PART, _LONGEST) if self.grows and own >= _GROWN else 0
+            begins.append(own + max(self.length, grown))
+        return begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

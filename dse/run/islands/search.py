@@ -38,7 +38,7 @@ def island_rounds(study: Study, proposer: Proposer[Any]) -> Rounds | None:
         raise ConfigError(AT, rule, got=search.islands)
     if proposer.is_complete:
         return None
-    return Rounds(islands=search.islands, length=search.window)
+    return Rounds(islands=search.islands, length=search.window, grows=proposer.in_lessons)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

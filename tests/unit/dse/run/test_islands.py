@@ -13,6 +13,7 @@ import yaml
 import dse
 from dse.evaluate import Crew, Limits
 from dse.evaluate.workers.crew import Death, Message
+from dse.run.islands import messages
 from dse.run.islands.fleet import MOST_LOSSES, Callbacks, Fleet
 from dse.run.islands.messages import Order, Report, Rounds
 from dse.run.proposing import island_seed
@@ -33,14 +34,15 @@ def table(result: dse.StudyResult) -> pd.DataFrame:
 
 @pytest.mark.parametrize("islands", [2, 3, 7])
 @pytest.mark.parametrize("length", [1, 4])
-@pytest.mark.parametrize("limit", [1, 5, 28, 41])
+@pytest.mark.parametrize("limit", [1, 5, 28, 41, 5000])
+@pytest.mark.parametrize("grows", [False, True])
 def test_every_trial_is_one_island_s_and_more_trials_change_no_number(
-    islands: int, length: int, limit: int
+    islands: int, length: int, limit: int, grows: bool
 ) -> None:
-    rounds = Rounds(islands=islands, length=length)
+    rounds = Rounds(islands=islands, length=length, grows=grows)
     numbers = [
-        rounds.number(island, turn * length + place)
-        for turn in range(-(-limit // rounds.size))
+        rounds.number(island, rounds.begin(turn) + place)
+        for turn in range(rounds.turn(limit // islands) + 1)
         for island in range(islands)
         for place in range(rounds.share(island, turn, limit))
     ]
@@ -52,10 +54,27 @@ def test_islands_have_seeds_of_their_own() -> None:
     assert len(seeds) == 1000
 
 
-@pytest.mark.parametrize("sampler", ["design", "nsga2"])
-def test_a_study_of_islands_that_goes_on_with_more_trials_is_that_of_more_trials(
-    sampler: str, tmp_path: Path
+@pytest.mark.parametrize("grown", [8, 320])
+@pytest.mark.parametrize("islands", [1, 3])
+def test_later_rounds_are_a_tenth_of_what_there_is_and_proposed_in_halves(
+    islands: int, grown: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(messages, "_GROWN", grown)
+    rounds = Rounds(islands=islands, length=4, grows=True)
+    for own in range(3000):
+        first = rounds.begin(rounds.turn(own))
+        size = rounds.size(rounds.turn(own)) // islands
+        assert size == (max(4, first // 10) if first >= grown else 4)
+        assert first <= own < rounds.proposed(own) <= first + size
+        assert rounds.proposed(own) - own <= max(16, size // 2)
+
+
+@pytest.mark.parametrize(("sampler", "grown"), [("design", 320), ("design", 8), ("nsga2", 8)])
+def test_a_study_of_islands_that_goes_on_with_more_trials_is_that_of_more_trials(
+    sampler: str, grown: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "_GROWN", grown)
+    monkeypatch.setattr(messages, "_PART", 2)
     file, out = tmp_path / "study.yaml", tmp_path / "out"
     search = {"sampler": sampler, "window": 4, "islands": 3}
     file.write_text(yaml.safe_dump({**STUDY, "search": search}))
