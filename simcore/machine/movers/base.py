@@ -11,7 +11,6 @@ MOST_TAKEN = 0.9
 """Part of its cores, and of its memory bandwidth, that communication takes of a compute at most."""
 
 PASSES, PASSES_REDUCING = 2.0, 2.5
-PASSES, PASSES_REDUCING = 2.0, 2.5
 """Bytes read and written in memory for each byte sent, without buffers beside it. Who moves reads
 what it sends and writes what it receives; who adds up also reads its own part of the sum, which is
 the first half of an all-reduce.
