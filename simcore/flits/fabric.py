@@ -109,9 +109,17 @@ class Fabric:
         slow = {int(self._slowness[link]) for link in links}
         head = _INTO_CYCLES + STAGES * len(links) + int(self._cycles[list(links)].sum())
         # behind each other on slow links, packets take the same channel, where heads wait for tails
-        is_known = len(links) == 1 or slow == {CYCLE}
+        is_known = slow == {CYCLE} or (len(links) == 1 and self._hides_heads(min(slow)))
         only = slow.pop() if is_known else 0
         return Way(links[0], links[-1], tuple(links), entries, head, only)
+
+    def _hides_heads(self, slowness: int) -> bool:
+        """True if a link is so slow that what a head waits for is over before its turn comes.
+
+        Where the flits of a packet leave a part of that time only, it counts in some packets and
+        not in others, as fractions of cycles fall.
+        """
+        return self._size * (slowness - CYCLE) >= _HEAD_CYCLES * CYCLE
 
     def alone(self, way: Way, flits: int) -> int | None:
         """Cycles of a message that meets no other one; None where no formula tells them.

@@ -100,7 +100,7 @@ def time_s(folder: Path, file: str, **values: str) -> float:
 
 def test_the_guide_shows_a_whole_component_of_each_of_these_kinds() -> None:
     assert sorted(PARTS) == [
-        *("annealing", "bruck", "derated", "express", "fifo", "formula", "mlp", "rent")
+        *("annealing", "bruck", "derated", "dpu", "express", "fifo", "formula", "mlp", "rent")
     ]
 
 

@@ -80,6 +80,23 @@ def test_the_shortcut_and_the_flits_agree_on_every_message(data: st.DataObject) 
     )
 
 
+@pytest.mark.parametrize("size", [4, 8, 16])
+@pytest.mark.parametrize("bytes_per_ns", [31.0, 30.0, 28.0, 25.6, 24.0, 12.8])
+def test_the_shortcut_knows_links_a_little_slower_than_others(
+    bytes_per_ns: float, size: int
+) -> None:
+    """Heads wait there for less than a cycle: some do, as fractions of cycles fall."""
+    network = [
+        dimension("ring", 3, bytes_per_ns=32.0),
+        dimension("ring", 2, bytes_per_ns=bytes_per_ns),
+    ]
+    for flits in (5, 9, 17, 36, 137):
+        told, messages = {"packet_flits": size}, [(0, 0, 3, 32 * flits)]
+        assert arrivals(network, messages, told) == arrivals(
+            network, messages, told, is_shortened=False
+        )
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_message_alone_takes_its_routers_links_and_flits(shape: str) -> None:
     """The formula of the semantics: 3 + 4 per router, the links, and the flits behind the first."""

@@ -29,6 +29,7 @@ FAMILY_SAMPLES: dict[str, list[dict[str, object]]] = {
     "ring": [{"n": 4}, {"n": 8}],
     "mesh": [{"dims": [2, 2]}, {"dims": [2, 4]}],
     "torus": [{"dims": [4, 2]}, {"dims": [4, 4]}],
+    "torus_slice": [{"cubes": [2]}, {"cubes": [1, 1]}],
     "twisted_torus": [{"dims": [2, 4], "twist": 2}, {"dims": [4, 4], "twist": 2}],
     "hypercube": [{"d": 2}, {"d": 3}],
     "fully_connected": [{"n": 4}, {"n": 8}],

@@ -28,7 +28,10 @@ WORKSPACE = Workspace()
 
 
 def rows_of(code: PipelineCode) -> np.ndarray:
-    count = code.pieces[:, f.NODES].sum() + 2 * len(code.pieces) + 1
+    pieces = np.unique(
+        code.pieces[:, [f.ROWS, f.NODES]], axis=0
+    )  # some begin later in others' rows
+    count = pieces[:, 1].sum() + 2 * len(pieces) + 1
     rows: np.ndarray = code.fixed[: count * f.NODE_FIELDS].reshape(-1, f.NODE_FIELDS)
     return rows
 
@@ -36,7 +39,7 @@ def rows_of(code: PipelineCode) -> np.ndarray:
 def all_closed(code: PipelineCode) -> PipelineCode:
     closed = replace(code, fixed=code.fixed.copy(), layouts={})
     rows = rows_of(closed)
-    rows[rows[:, n.KIND] <= n.COMMUNICATION, n.MATE] = f.CLOSED
+    rows[(rows[:, n.KIND] <= n.COMMUNICATION) & (rows[:, n.MATE] == 0), n.MATE] = f.CLOSED
     return closed
 
 

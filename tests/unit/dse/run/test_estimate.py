@@ -31,6 +31,7 @@ def spin(self: SimulatorEvaluator, design: Design) -> Account:
 
 def test_a_known_time_of_evaluation_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SimulatorEvaluator, "account", spin)
+    monkeypatch.setattr(SimulatorEvaluator, "takes_many", False)  # one by one, each by spinning
     study = compile_study({**STUDY, "unchecked": ["links_within_capacity"]})
     assert build_evaluator(study.evaluator_input)
     found = estimate(study)
