@@ -14,7 +14,7 @@ COVERAGE_TESTS ?= tests
 # `make test` runs all of it. Hashes wrap around, of which numpy warns where compiled code does not.
 LONG := test_a_flow_alone or ring_that_is_stuck or beyond_64_bits or params24 or come_near_exact or cables_of_unlike \
 	or test_latency_makes or test_named_algorithms or made_for_the_npus or limits_of_switches or run_backwards \
-	or no_rail_carries \
+	or no_rail_carries or halve_the_bytes \
 	or (test_kinds and (flit or flow or packet or contention or (cnn and congestion))) \
 	or test_other_routers \
 	or (test_flit_networks and (steady or stage or throughput or lone or load))
