@@ -21,7 +21,7 @@ import numpy as np
 from simcore.errors import SimulationError
 from simcore.kernels.synthesis.cuts import gather_time, narrowest_pair
 from simcore.kernels.synthesis.partings import least_parting
-from simcore.kernels.synthesis.ways import priced_loads, priced_time
+from simcore.kernels.synthesis.ways import priced_ways
 from simcore.synthesis.fabric import Fabric, Floats, Ints
 from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 
@@ -85,8 +85,8 @@ def _all_to_all(fabric: Fabric) -> float:
     looks = fabric.npus * len(fabric.tail)
     for turn in range(max(1, min(_ROUNDS, _LOOKS // looks))):
         load, price = np.zeros(fabric.links), part / fabric.rate
-        found = priced_loads(fabric.npus, fabric.npus_forward, *where, price, load)
-        best = max(best, float(found))
+        found, _ = priced_ways(fabric.npus, fabric.npus_forward, *where, price, load)
+        best = max(best, found)
         busy = load / fabric.rate
         most = busy.max()
         if not np.isfinite(best) or most <= best * (1 + 1e-9):  # these ways take no longer
@@ -99,9 +99,9 @@ def _all_to_all(fabric: Fabric) -> float:
 def priced_bound(fabric: Fabric, price: Floats) -> float:
     """Least time of an all-to-all of pieces of 1 by prices (L,) of links, whichever they are."""
     whole = price / (price * fabric.rate).sum()
-    return priced_time(
-        fabric.npus, fabric.npus_forward, fabric.offsets, fabric.head, fabric.link, whole
-    )
+    where = fabric.offsets, fabric.tail, fabric.head, fabric.link
+    time, _ = priced_ways(fabric.npus, fabric.npus_forward, *where, whole, np.empty(0))
+    return float(time)
 
 
 def better(bound: Bound, kind: str, fabric: Fabric, prices: list[Floats], piece: float) -> Bound:
@@ -209,9 +209,8 @@ def _network(
 def _latency(fabric: Fabric) -> float:
     far = 0.0
     if fabric.npus > 1:
-        far = priced_time(
-            fabric.npus, True, fabric.offsets, fabric.head, fabric.link, fabric.latency, True
-        )
+        where = fabric.offsets, fabric.tail, fabric.head, fabric.link
+        _, far = priced_ways(fabric.npus, True, *where, fabric.latency, np.empty(0))
     if not np.isfinite(far):
         raise SimulationError(
             "network: every NPU must be reachable from every other, and some are not"

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.errors import SimulationError
-from simcore.kernels.synthesis.ways import priced_time, spread_ways
+from simcore.kernels.synthesis.ways import priced_ways, spread_ways
 from simcore.synthesis.fabric import Fabric, Floats, Ints
 from simcore.synthesis.plan import Plan
 
@@ -91,8 +91,9 @@ def _balanced(
 
 def links_apart(fabric: Fabric) -> float:
     """Links between two NPUs, on average."""
-    where = fabric.offsets, fabric.head, fabric.link, np.ones(fabric.links)
-    whole = priced_time(fabric.npus, fabric.npus_forward, *where)
+    where = fabric.offsets, fabric.tail, fabric.head, fabric.link
+    prices = np.ones(fabric.links), np.empty(0)
+    whole, _ = priced_ways(fabric.npus, fabric.npus_forward, *where, *prices)
     return float(whole) / max(fabric.npus * (fabric.npus - 1), 1)
 
 

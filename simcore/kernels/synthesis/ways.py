@@ -63,16 +63,21 @@ def cheapest_ways(
 
 
 @njit(cache=True, nogil=True)
-def priced_time(
+def priced_ways(
     npus: int,
     npus_forward: bool,
     offsets: Ints,
+    arc_from: Ints,
     arc_to: Ints,
     arc_link: Ints,
     price: Floats,
-    farthest: bool = False,
-) -> float:
-    """Sum, or with *farthest* the most, of the prices of the cheapest ways between all NPUs."""
+    load: Floats,
+) -> tuple[float, float]:
+    """Sum and the most of the prices of the cheapest ways between all NPUs.
+
+    What they put on links, a unit from each NPU to each other, is added to ``load`` (L,), or (0,)
+    where nobody asks for it.
+    """
     nodes = len(offsets) - 1
     reach, keys = np.empty(nodes), np.empty(nodes)
     via, items = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
@@ -95,51 +100,12 @@ def priced_time(
         )
         total += reach[:npus].sum()
         most = max(most, reach[:npus].max())
-    return most if farthest else total
-
-
-@njit(cache=True, nogil=True)
-def priced_loads(
-    npus: int,
-    npus_forward: bool,
-    offsets: Ints,
-    arc_from: Ints,
-    arc_to: Ints,
-    arc_link: Ints,
-    price: Floats,
-    load: Floats,
-) -> float:
-    """Sum of the prices of the cheapest ways between all NPUs, as ``priced_time`` has it.
-
-    What they put on links, a unit from each NPU to each other, is added to ``load`` (L,).
-    """
-    nodes = len(offsets) - 1
-    reach, keys = np.empty(nodes), np.empty(nodes)
-    via, items = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
-    places = np.empty(nodes, np.int64)
-    total = 0.0
-    for start in range(npus):
-        cheapest_ways(
-            start,
-            npus,
-            npus_forward,
-            offsets,
-            arc_to,
-            arc_link,
-            price,
-            reach,
-            via,
-            keys,
-            items,
-            places,
-        )
-        total += reach[:npus].sum()
-        for target in range(npus):
+        for target in range(npus if len(load) else 0):
             node = target
             while node != start and reach[target] < np.inf:
                 load[arc_link[via[node]]] += 1.0
                 node = arc_from[via[node]]
-    return total
+    return total, most
 
 
 @njit(cache=True, nogil=True)
