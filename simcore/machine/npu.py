@@ -295,7 +295,7 @@ class Npu(Schema):
         """
         if name not in self.movers:
             known = ", ".join(self.movers) or "none"
-            reason = f"{self.name} has no {name} that move data; those told of it are: {known}"
+            reason = f"{self.name} has no mover {name}: its file tells of {known}"
             raise InfeasibleError("mover_there", reason)
         return self.movers[name]
 

@@ -50,9 +50,9 @@ def own(**movers: object) -> dict[str, object]:
             {"mover": "nic"},
             "h100_80",
             "mover_there",
-            "h100_80 has no nic that move data; those told",
+            "h100_80 has no mover nic: its file tells of",
         ),
-        ({"mover": "cores"}, "wse2", "mover_there", "those told of it are: none"),
+        ({"mover": "cores"}, "wse2", "mover_there", "its file tells of none"),
         (
             {"mover": "copy_engines"},
             "h100_80",
