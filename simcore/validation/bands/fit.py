@@ -15,14 +15,14 @@ Correlation", J. Am. Statist. Assoc. 80, 1985 (one term after the other).
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
 
 from simcore.validation.bands.quantile import independent, quantile, shrunken_quantile
 from simcore.validation.bands.residuals import Chain, Group
-from simcore.validation.bands.spread import Constants, Floats, Mask, Spreads
+from simcore.validation.bands.spread import Constants, Mask, Spreads
 from simcore.validation.bands.width import Widths, sizes
 
 WITHIN = 0.8
@@ -54,10 +54,12 @@ def fitted(chain: Chain, groups: Sequence[Group], among: Mask | None = None) -> 
     if np.unique(spreads.source[rows]).size < 2:
         raise ValueError("a band needs rows of two sources at least")
     constants = _with_effects(spreads, rows)
-    tried = [constants.model_copy(update={"known": part}) for part in KNOWN]
-    held = cache(lambda at: _held(spreads, rows, tried[at]))
-    least = bisect_left(range(len(tried) - 1), WITHIN, key=held)
-    return tried[min((max(0, least - 1), least), key=lambda at: abs(held(at) - WITHIN))]
+    held = cache(_shares_held(spreads, rows, constants))
+    least = bisect_left(KNOWN[:-1], WITHIN, key=held)
+    tried = KNOWN[max(0, least - 1)], KNOWN[least]
+    return constants.model_copy(
+        update={"known": min(tried, key=lambda part: abs(held(part) - WITHIN))}
+    )
 
 
 def _with_effects(spreads: Spreads, rows: Mask) -> Constants:
@@ -88,33 +90,35 @@ def _with_effects(spreads: Spreads, rows: Mask) -> Constants:
     )
 
 
-def _held(spreads: Spreads, rows: Mask, constants: Constants) -> float:
-    """Part of rows inside their bands: given and left out, by source and by row."""
-    given = inside_of(spreads, constants, rows, rows)
-    left = np.zeros_like(given)
+def _shares_held(spreads: Spreads, rows: Mask, constants: Constants) -> Callable[[float], float]:
+    """Part of rows inside their bands, given and left out, by source and by row, by ``known``."""
     fold = np.arange(rows.size) % FOLDS
-    for number in range(FOLDS):
-        own = rows & (fold == number)
-        left |= inside_of(spreads, constants, rows & ~own, own)
+    judged = [rows & (fold == number) for number in range(FOLDS)]
+    of_all = Widths(spreads, constants, rows)
+    of_folds = [Widths(spreads, constants, rows & ~own) for own in judged]
     weights = 1 / np.bincount(spreads.source[rows])[spreads.source[rows]]
-    parts = [[of[rows].mean(), np.average(of[rows], weights=weights)] for of in (given, left)]
-    return float(np.mean(parts))
+
+    def held(known: float) -> float:
+        left = np.zeros_like(rows)
+        for own, widths in zip(judged, of_folds, strict=True):
+            left |= _inside(widths, own, known)
+        ways = [_inside(of_all, rows, known)[rows], left[rows]]
+        return float(np.mean([[of.mean(), np.average(of, weights=weights)] for of in ways]))
+
+    return held
 
 
 def inside_of(spreads: Spreads, constants: Constants, kept: Mask, judged: Mask) -> Mask:
     """True for *judged* rows inside the bands that the *kept* ones make."""
-    return np.asarray(
-        judged & (np.abs(spreads.values) <= widths_of(spreads, constants, kept, judged))
-    )
+    return _inside(Widths(spreads, constants, kept), judged, constants.known)
 
 
-def widths_of(spreads: Spreads, constants: Constants, kept: Mask, judged: Mask) -> Floats:
-    """Widths of the bands of *judged* rows from the *kept* ones, 0 for the others."""
-    groups = np.unique(spreads.group[judged])
-    found = np.zeros(len(spreads.groups))
-    if kept.any():
-        found[groups] = Widths(spreads, constants, kept).of_groups(groups)
-    return np.where(judged, found[spreads.group], 0.0)
+def _inside(widths: Widths, judged: Mask, known: float) -> Mask:
+    spreads, found = widths.spreads, np.zeros(len(widths.spreads.groups))
+    if widths.kept is None or widths.kept.any():
+        groups = np.unique(spreads.group[judged])
+        found[groups] = widths.of_groups(groups, known)
+    return np.asarray(judged & (np.abs(spreads.values) <= found[spreads.group]))
 
 
 def left_out(spreads: Spreads, source: str, among: Mask | None = None) -> tuple[Constants, Mask]:

@@ -7,14 +7,14 @@ without them. So a new pair gets the band of its levels, and a known one its own
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
 
 from simcore.validation.bands.quantile import shrunken_quantile
-from simcore.validation.bands.spread import Constants, Floats, Ints, Mask, Spread, Spreads
+from simcore.validation.bands.spread import Constants, Floats, Ints, Mask, Spreads
 
 PULL = 2.0
 """Rows of a pair of model and accelerator that weigh as much as all that is known without them."""
@@ -24,6 +24,8 @@ LEAST = 0.02
 """Least distance to which a band reaches to each side: runs repeat no better."""
 
 Place = tuple[float, float]
+_Rows = tuple[str | float, ...]
+_Near = Callable[[_Rows, float, float], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,40 +44,50 @@ class Widths:
 
     def at(self, levels: tuple[str, ...], place: Place) -> float:
         """Reach of a band to each side, on the logarithm of the time."""
-        reach = self.constants.reach(self.spreads.chain, levels) + self._near(levels, place[0])
-        doublings = self.spreads.doublings(self._spread_at(levels), place)
+        return self._reach(levels, place, cache(self._near), self.constants.known)
+
+    def of_groups(self, judged: Ints, known: float | None = None) -> Floats:
+        """Widths at the groups with these numbers, with the constants' ``known`` or another one."""
+        part = self.constants.known if known is None else known
+        near = cache(self._near)  # groups of several sources share it
+        groups = [self.spreads.groups[int(at)] for at in judged]
+        found = [self._reach(group.levels, group.place, near, part) for group in groups]
+        return np.array(found, np.float64)
+
+    def _reach(self, levels: tuple[str, ...], place: Place, near: _Near, known: float) -> float:
+        of_levels, doublings = self._of_levels(levels, place)
+        cluster = levels[self.spreads.chain.levels.index(self.spreads.chain.cluster)]
+        size = place[0]
+        added = near((cluster, size), 0.0, known)
+        reach = of_levels + (added + near((*levels, size), added, known))
         return max(LEAST, float(np.exp(reach)) * (1 + self.constants.growth * doublings))
 
-    def of_groups(self, judged: Ints) -> Floats:
-        """Widths at the groups with these numbers."""
-        groups = [self.spreads.groups[int(at)] for at in judged]
-        return np.array([self.at(group.levels, group.place) for group in groups], np.float64)
+    @cached_property
+    def _of_levels(self) -> Callable[[tuple[str, ...], Place], tuple[float, float]]:
+        """What levels say of a place, and its doublings from the nearest row."""
+        table, constants = self.spreads, self.constants
+        spread_at = cache(lambda levels: table.at(levels, self.kept))
+        return cache(
+            lambda levels, place: (
+                constants.reach(table.chain, levels),
+                table.doublings(spread_at(levels), place),
+            )
+        )
 
-    def _near(self, levels: tuple[str, ...], size: float) -> float:
-        """Addition of rows of this size of a model on this accelerator."""
-        cluster = levels[self.spreads.chain.levels.index(self.spreads.chain.cluster)]
-        added = self._own(self._apart.get((cluster, size), ()), 0.0)
-        return added + self._own(self._apart.get((*levels, size), ()), added)
-
-    def _own(self, apart: Sequence[float], known: float) -> float:
-        """Addition of rows, that far *apart* from their levels, to what is *known* of them."""
-        if not apart:
+    def _near(self, rows: _Rows, said: float, known: float) -> float:
+        """Addition of rows of a size of model on an accelerator to what is *said* of them."""
+        apart = self._apart.get(rows)
+        if apart is None:
             return 0.0
-        values = np.array(apart, np.float64) - known
-        return shrunken_quantile(values, np.ones(values.size), self.constants.known, PULL)
+        return shrunken_quantile(apart - said, np.ones(apart.size), known, PULL)
 
     @cached_property
-    def _spread_at(self) -> Callable[[tuple[str, ...]], Spread]:
-        """The class around levels that has rows; each is worked out once."""
-        return cache(lambda levels: self.spreads.at(levels, self.kept))
-
-    @cached_property
-    def _apart(self) -> dict[tuple[str | float, ...], list[float]]:
+    def _apart(self) -> dict[_Rows, Floats]:
         """Logarithms of sizes of residuals, from what their levels say of them.
 
         By accelerator and size of the model, and by all levels and size.
         """
-        table, found = self.spreads, defaultdict[tuple[str | float, ...], list[float]](list)
+        table, found = self.spreads, defaultdict[_Rows, list[Floats]](list)
         at = table.chain.levels.index(table.chain.cluster)
         every = sizes(table.values)
         rows = np.arange(every.size) if self.kept is None else np.flatnonzero(self.kept)
@@ -83,10 +95,11 @@ class Widths:
             every[rows], np.searchsorted(table.group[rows], range(1, len(table.groups)))
         )
         for group, own in zip(table.groups, of_group, strict=True):
-            apart = (own - self.constants.reach(table.chain, group.levels)).tolist()
-            found[group.levels[at], group.place[0]] += apart
-            found[*group.levels, group.place[0]] += apart
-        return dict(found)
+            if own.size:
+                apart = own - self.constants.reach(table.chain, group.levels)
+                found[group.levels[at], group.place[0]].append(apart)
+                found[*group.levels, group.place[0]].append(apart)
+        return {rows: np.concatenate(parts) for rows, parts in found.items()}
 
 
 def sizes(residuals: Floats) -> Floats:
