@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from inspect import isabstract
+from pathlib import PurePath
 from typing import Any, Generic, TypeVar, cast
 
 from simcore.errors import ConfigError, told
@@ -183,5 +184,10 @@ def did_you_mean(name: object, choices: object) -> str:
     given = str(name)[:_LONGEST_NAME]
     # of h100_80 and p100 the first is meant by h100, though the second has fewer other letters
     whole = [one for one in names if given and one.startswith((f"{given}_", f"{given}-"))]
-    near = whole or get_close_matches(given, names, n=1)
+    # names of files are alike in their ends alone: nope.yaml doesn't mean who_moves.yaml
+    ending = PurePath(given).suffix
+    stems = {one.removesuffix(ending): one for one in names}
+    near = whole or [
+        stems[one] for one in get_close_matches(given.removesuffix(ending), stems, n=1)
+    ]
     return f" (did you mean {near[0]!r}?)" if near else ""
