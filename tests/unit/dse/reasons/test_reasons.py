@@ -31,7 +31,8 @@ SERVED = "serve_llama3_70b.yaml"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("study") / "out"
-    dse.run_study("llm_gpt.yaml", trials=24, settle=0, executor="serial", out=out)
+    few = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
+    dse.run_study("llm_gpt.yaml", trials=24, out=out, **few)
     return out
 
 

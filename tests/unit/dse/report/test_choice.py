@@ -30,9 +30,8 @@ BIG = "p2_llama3_405b_16k_h100.yaml"
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> dse.StudyResult:
     folder = tmp_path_factory.mktemp("study")
-    return dse.run_study(
-        "llm_gpt.yaml", trials=120, settle=0, executor="serial", out=folder / "out"
-    )
+    few = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
+    return dse.run_study("llm_gpt.yaml", trials=120, out=folder / "out", **few)
 
 
 def test_each_recommended_design_says_what_it_waits_for(

@@ -9,7 +9,8 @@ from dse.report.front_table import COSTS, RUN, front_table
 
 @pytest.fixture(scope="module")
 def result() -> dse.StudyResult:
-    return dse.run_study("llm_gpt.yaml", trials=24, settle=0, executor="serial")
+    few = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
+    return dse.run_study("llm_gpt.yaml", trials=24, **few)
 
 
 def test_each_price_of_the_front_has_a_low_and_a_high(result: dse.StudyResult) -> None:

@@ -15,9 +15,8 @@ from simcore import Run
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
     folder: Path = tmp_path_factory.mktemp("studies") / "gpt"
-    return run_study(
-        "gpt3_175b_1024_networks.yaml", out=folder, trials=20, settle=0, executor="serial"
-    )
+    few = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
+    return run_study("gpt3_175b_1024_networks.yaml", out=folder, trials=20, **few)
 
 
 def test_every_design_of_the_front_has_a_band(result: StudyResult) -> None:

@@ -25,7 +25,8 @@ from simcore import shipped_folder
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> dse.StudyResult:
     folder = tmp_path_factory.mktemp("study")
-    return dse.run_study("llm_gpt.yaml", trials=70, settle=0, executor="serial", out=folder / "out")
+    few = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
+    return dse.run_study("llm_gpt.yaml", trials=70, out=folder / "out", **few)
 
 
 @pytest.fixture(scope="module")
