@@ -146,9 +146,11 @@ def _gathers(
                 schedule=_matching(fabric, count, piece / count, _MATCHES * seed + draw),
             )
     yield from later
-    if named:
+    # NPUs on the way would add up what is for others, were this run backwards
+    direct = replace(fabric, npus_forward=False)
+    if named and np.isfinite(links_apart(direct)):
         yield from _refined(
-            lambda count: draft("direct", direct_trees(fabric, count, npus * aim, seed), count),
+            lambda count: draft("direct", direct_trees(direct, count, npus * aim, seed), count),
             counts,
             known,
         )
