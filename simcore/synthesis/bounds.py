@@ -26,6 +26,7 @@ from simcore.synthesis.fabric import Fabric, Floats, Ints
 from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 
 _SOON = 1e-12
+_SAME = 1e-6
 _ROUNDS, _LOOKS = 300, 20_000_000
 """Times that links are priced anew, at most, and arcs that are looked at for that in all."""
 _STEP = 3.0
@@ -94,6 +95,16 @@ def _all_to_all(fabric: Fabric) -> float:
         part = part * np.exp(_STEP / np.sqrt(turn + 1.0) * (busy / most - 1.0))
         part /= part.sum()
     return best
+
+
+def comes_apart(fabric: Fabric, aim: float) -> bool:
+    """True if a reduce-scatter and then an all-gather need no longer than an all-reduce must.
+
+    Args:
+        fabric: The network.
+        aim: Least time of an all-reduce of pieces of 1.
+    """
+    return _gather(fabric) + _gather(fabric.reversed()) <= aim * (1 + _SAME)
 
 
 def priced_bound(fabric: Fabric, price: Floats) -> float:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
+from simcore.synthesis.bounds import comes_apart
 from simcore.synthesis.fabric import Fabric, Floats, Ints
 from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from simcore.synthesis.matched import can_match, matched
@@ -121,15 +123,9 @@ def _gathers(
     fabric: Fabric, piece: float, chunks: int | None, seed: int, aim: float, known: Known
 ) -> Iterator[Draft]:
     npus = fabric.npus
-
-    def draft(name: str, trees: Trees, count: int) -> Draft:
-        plan = outward_plan(*trees, piece / count, _turns(npus, count))
-        ends = np.tile(np.arange(npus), count), _none(npus * count)
-        return _draft(f"{name}, {count} chunks", plan, fabric, ALL_GATHER, *ends)
-
-    pairs = npus * max(npus - 1, 1)
-    hops = pairs * _stretch(fabric)
-    counts = _counts(chunks, hops, lambda: pairs * links_apart(fabric), _GATHER_HOPS)
+    draft = partial(_outward, fabric, piece)
+    hops = npus * max(npus - 1, 1) * _stretch(fabric)
+    counts = _gather_counts(fabric, chunks)
     named = _is_ringed(fabric) and not fabric.copies
 
     def ring(count: int) -> Draft:
@@ -141,8 +137,7 @@ def _gathers(
         yield from soon
     for count in counts:
         for draw in range(_SEEDS if count * hops <= SHORT else 1):
-            trees = gather_trees(fabric, count, piece, aim, _SEEDS * seed + draw)
-            yield draft("packed trees", trees, count)
+            yield _packed(fabric, piece, count, aim, _SEEDS * seed + draw)
         for draw in range(_MATCHES if can_match(fabric, count) else 0):
             yield Draft(
                 name=f"matched chunks, {count} of a piece",
@@ -151,12 +146,32 @@ def _gathers(
                 schedule=_matching(fabric, count, piece / count, _MATCHES * seed + draw),
             )
     yield from later
-    if named:
+    # NPUs on the way would add up what is for others, were this run backwards
+    direct = replace(fabric, npus_forward=False)
+    if named and np.isfinite(links_apart(direct)):
         yield from _refined(
-            lambda count: draft("direct", direct_trees(fabric, count, npus * aim, seed), count),
+            lambda count: draft("direct", direct_trees(direct, count, npus * aim, seed), count),
             counts,
             known,
         )
+
+
+def _gather_counts(fabric: Fabric, chunks: int | None) -> tuple[int, ...]:
+    pairs = fabric.npus * max(fabric.npus - 1, 1)
+    hops = pairs * _stretch(fabric)
+    return _counts(chunks, hops, lambda: pairs * links_apart(fabric), _GATHER_HOPS)
+
+
+def _outward(fabric: Fabric, piece: float, name: str, trees: Trees, count: int) -> Draft:
+    """A draft of an all-gather by trees, *count* of each NPU."""
+    plan = outward_plan(*trees, piece / count, _turns(fabric.npus, count))
+    ends = np.tile(np.arange(fabric.npus), count), _none(fabric.npus * count)
+    return _draft(f"{name}, {count} chunks", plan, fabric, ALL_GATHER, *ends)
+
+
+def _packed(fabric: Fabric, piece: float, count: int, aim: float, seed: int) -> Draft:
+    trees = gather_trees(fabric, count, piece, aim, seed)
+    return _outward(fabric, piece, "packed trees", trees, count)
 
 
 def _split(
@@ -187,33 +202,37 @@ def _matching(fabric: Fabric, count: int, part: float, draw: int) -> Callable[[]
 def _all_reduces(
     fabric: Fabric, piece: float, chunks: int | None, seed: int, aim: float, known: Known
 ) -> Iterator[Draft]:
-    npus, every = fabric.npus, np.arange(fabric.npus)
-    back = fabric.reversed()
-    straight = np.argsort(fabric.head, kind="stable")  # as in Fabric.reversed
-
-    def draft(name: str, into: Trees, out: Trees, roots: Ints, count: int) -> Draft:
-        turn = np.arange(len(roots)) / len(roots)
-        plan = paired_plan(into, out, straight, piece / count, turn)
-        none = _none(len(roots))
-        return _draft(f"{name}, {count} chunks", plan, fabric, ALL_REDUCE, roots, none)
-
-    counts = _counts(chunks, 2 * npus * max(npus - 1, 1) * _stretch(fabric))
+    npus, back = fabric.npus, fabric.reversed()
+    hops = 2 * npus * max(npus - 1, 1) * _stretch(fabric)
+    counts = _counts(chunks, hops)
 
     def ring(count: int) -> Draft:
         into, out = ring_trees(back, count, seed), ring_trees(fabric, count, seed)
-        return draft("ring", into, out, np.tile(every, count), count)
+        return _paired(fabric, piece, "ring", (into, out), count)
 
     later: Iterator[Draft] = iter(())
     if _is_ringed(fabric) and not (fabric.copies and fabric.reduces):
         soon, later = _split(ring, _ring_counts(fabric, chunks, seed, 2), known, aim * piece)
         yield from soon
-    before = np.inf
+    if counts[0] * hops > SHORT and comes_apart(fabric, aim):
+        # no pairs of trees load links less, and a part alone is planned in a fraction of the time
+        yield from _in_two_parts(fabric, piece, chunks, seed, aim)
+    else:
+        yield from _in_pairs(fabric, piece, counts, seed, aim, known)
+    yield from later
+
+
+def _in_pairs(
+    fabric: Fabric, piece: float, counts: tuple[int, ...], seed: int, aim: float, known: Known
+) -> Iterator[Draft]:
+    """Drafts by two trees of each chunk, whose roots are chosen or those of its pieces."""
+    npus, back, before = fabric.npus, fabric.reversed(), np.inf
     for count in counts:
         busiest = np.inf
         for deeper in _depths(fabric, count, aim * piece):
             pairs = reduce_trees(fabric, npus * count, npus * piece, aim / npus, seed, deeper)
-            into, out = _half(pairs, 0), _half(pairs, 1)
-            yield (found := draft("pairs of trees", into, out, _roots(fabric, out), count))
+            halves = _half(pairs, 0), _half(pairs, 1)
+            yield (found := _paired(fabric, piece, "pairs of trees", halves, count))
             busiest = min(busiest, found.busiest)
         if busiest >= known.time and busiest > _EVENER * before:
             break  # finer chunks do not make loads more even, and what is known is faster
@@ -221,9 +240,54 @@ def _all_reduces(
     for count in counts[-2:]:
         for deeper in _depths(fabric, count, aim * piece):
             how = count, piece, aim / 2, seed, deeper
-            into, out = gather_trees(back, *how), gather_trees(fabric, *how)
-            yield draft("scattered, then gathered", into, out, np.tile(every, count), count)
-    yield from later
+            halves = gather_trees(back, *how), gather_trees(fabric, *how)
+            yield _paired(fabric, piece, "scattered, then gathered", halves, count)
+
+
+def _paired(
+    fabric: Fabric, piece: float, name: str, halves: tuple[Trees, Trees], count: int
+) -> Draft:
+    """A draft of an all-reduce by trees that join and trees that hand out, *count* of each NPU."""
+    roots = _roots(fabric, halves[1])
+    turn = np.arange(len(roots)) / len(roots)
+    straight = np.argsort(fabric.head, kind="stable")  # as in Fabric.reversed
+    plan = paired_plan(*halves, straight, piece / count, turn)
+    return _draft(f"{name}, {count} chunks", plan, fabric, ALL_REDUCE, roots, _none(len(roots)))
+
+
+def _in_two_parts(
+    fabric: Fabric, piece: float, chunks: int | None, seed: int, aim: float
+) -> Iterator[Draft]:
+    """Drafts of a reduce-scatter before an all-gather; one is the other where links are alike."""
+    twin, back = fabric.mirror(), fabric.reversed()
+    for count in _gather_counts(fabric, chunks):
+        there = _packed(fabric, piece, count, aim / 2, seed)
+        if twin is None:
+            before = _packed(back, piece, count, aim / 2, seed)
+            schedule = _joined(before.schedule, there.schedule, back)
+        else:
+            before, schedule = there, _doubled(there.schedule, twin, back)
+        yield Draft(
+            name=f"scattered, then gathered, {count} chunks",
+            busiest=before.busiest + there.busiest,
+            longest=before.longest + there.longest,
+            schedule=schedule,
+        )
+
+
+def _doubled(gather: Callable[[], Schedule], twin: Ints, back: Fabric) -> Callable[[], Schedule]:
+    def schedule() -> Schedule:
+        there = gather()
+        before = replace(there, link=twin[there.link])
+        return before.turned_around(back, REDUCE_SCATTER).then(there, ALL_REDUCE)
+
+    return schedule
+
+
+def _joined(
+    before: Callable[[], Schedule], there: Callable[[], Schedule], back: Fabric
+) -> Callable[[], Schedule]:
+    return lambda: before().turned_around(back, REDUCE_SCATTER).then(there(), ALL_REDUCE)
 
 
 def _all_to_alls(

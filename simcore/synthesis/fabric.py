@@ -75,6 +75,18 @@ class Fabric:
             reduces=self.copies,
         )
 
+    def mirror(self) -> Ints | None:
+        """Links (L,) back for links there, of the same rate and latency; None if some have none."""
+        speeds = self.rate[self.link], self.latency[self.link]
+        there = np.lexsort((self.link, *speeds, self.head, self.tail))
+        back = np.lexsort((self.link, *speeds, self.tail, self.head))
+        same = [(self.tail, self.head), (self.head, self.tail), *((one, one) for one in speeds)]
+        if any((one[there] != other[back]).any() for one, other in same):
+            return None
+        twin = np.zeros(self.links, np.int64)
+        twin[self.link[there]] = self.link[back]
+        return twin if (twin[self.link[there]] == self.link[back]).all() else None
+
     def without_latency(self) -> "Fabric":
         """This fabric as it is to messages so large that latencies do not count."""
         return replace(self, latency=np.zeros(self.links))

@@ -64,11 +64,13 @@ class Plan:
         """Start (S,) of each hop, and the time at which all have arrived."""
         hops = len(self.arc)
         link, takes, latency = self._link(fabric), self._takes(fabric), self._latency(fabric)
+        on = link.astype(np.int32)
         forth, (ahead, behind) = _waiting(self.before, self.after, hops), self._ahead(fabric)
+        keeps = np.append(self.part / fabric.rate, 0.0), np.append(fabric.latency, 0.0)
 
         def times(ways: Waiting, early: Floats, key: Floats) -> tuple[Floats, float]:
-            waits, links = ways[2].copy(), len(fabric.rate) + 1
-            start = schedule(link, takes, latency, waits, *ways[:2], early, key, links)
+            offsets, waiting, waits = (one.astype(np.int32) for one in ways)
+            start = schedule(on, *keeps, waits, offsets, waiting, early > 0, key)
             return start, float((start + takes + latency).max(initial=0.0))
 
         left = urgency(*forth[:2], np.arange(hops), takes + latency, ahead)
@@ -84,14 +86,19 @@ class Plan:
             if least <= enough:
                 return best, least
         back = _waiting(self.after, self.before, hops)
+        last = best
         for _ in range(_PASSES):
+            before = least
             # what ends last begins first on the way back, and what begins last there ends first
-            late, _ = times(back, behind, -(best + takes + latency))
-            start, end = times(forth, ahead, -(late + takes + latency))
-            gain = 1 - end / least
-            if gain > 1e-12:
-                best, least = start, end
-            if gain < max(near, _WORTH) or least <= enough:
+            late, end = times(back, behind, -(last + takes + latency))
+            if end < least * (1 - 1e-12):
+                best, least = end - (late + takes + latency), end
+            if least <= enough:
+                break
+            last, end = times(forth, ahead, -(late + takes + latency))
+            if end < least * (1 - 1e-12):
+                best, least = last, end
+            if least <= enough or 1 - least / before < max(near, _WORTH):
                 break
         return best, least
 

@@ -58,9 +58,6 @@ class Schedule:
         """
         takes = self.part / fabric.rate[self.link] + fabric.latency[self.link]
         start = np.maximum(self.time - self.start - takes, 0.0)
-        then, first = onward(self.flight)
-        while (start[then] < start[first]).any():  # by rounding
-            start[then] = np.maximum(start[then], start[first])
         return ordered(
             kind=kind,
             npus=self.npus,
@@ -77,6 +74,30 @@ class Schedule:
             time=self.time,
         )
 
+    def then(self, other: "Schedule", kind: str) -> "Schedule":
+        """This schedule and, when it has ended, another one of the same chunks.
+
+        Args:
+            other: The schedule that follows.
+            kind: Which collective both are together.
+        """
+        of_sends = ("chunk", "tail", "head", "link", "joins")
+        columns = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in of_sends
+        }
+        further = int(self.flight.max(initial=-1)) + 1
+        return ordered(
+            **columns,
+            kind=kind,
+            npus=self.npus,
+            part=self.part,
+            owner=self.owner,
+            target=self.target,
+            flight=np.concatenate([self.flight, other.flight + further]),
+            start=np.concatenate([self.start, other.start + self.time]),
+            time=self.time + other.time,
+        )
+
 
 def onward(flight: Ints) -> tuple[Ints, Ints]:
     """Sends that go on, (F,), and those by which they do so, of sends (S,) in order."""
@@ -90,7 +111,11 @@ def ordered(**columns: Any) -> Schedule:
 
     A send through a switch may begin when that does which brings the chunk there, and comes after.
     """
-    order = np.argsort(columns["start"], kind="stable")
+    start = columns["start"]
+    first, then = onward(columns["flight"])
+    while (start[then] < start[first]).any():  # by rounding
+        start[then] = np.maximum(start[then], start[first])
+    order = np.argsort(start, kind="stable")
     of_sends = ("chunk", "tail", "head", "link", "joins", "flight", "start")
     sorted_columns = {name: columns[name][order] for name in of_sends}
     return Schedule(**{**columns, **sorted_columns})

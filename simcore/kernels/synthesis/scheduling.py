@@ -7,7 +7,9 @@ from simcore.kernels.jit import njit
 from simcore.kernels.synthesis.heaps import drop, push
 
 Ints = NDArray[np.int64]
+Shorts = NDArray[np.int32]
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 @njit(cache=True, nogil=True)
@@ -19,7 +21,8 @@ def urgency(offsets: Ints, after: Ints, order: Ints, span: Floats, ahead: Floats
         after: Those hops.
         order: (S,) hops, each before those that wait for it.
         span: (S,) time of each hop, its latency included.
-        ahead: (S,) as for ``schedule``.
+        ahead: (S,) time before the arrival of the one hop that it waits for, from which a hop may
+            begin: a switch passes a chunk on as it comes in; 0 where it must be there.
     """
     longest = np.zeros(len(order))
     for place in range(len(order) - 1, -1, -1):
@@ -33,111 +36,150 @@ def urgency(offsets: Ints, after: Ints, order: Ints, span: Floats, ahead: Floats
 
 @njit(cache=True, nogil=True)
 def schedule(
-    link: Ints,
+    link: Shorts,
     takes: Floats,
     latency: Floats,
-    waits: Ints,
-    offsets: Ints,
-    after: Ints,
-    ahead: Floats,
+    waits: Shorts,
+    offsets: Shorts,
+    after: Shorts,
+    through: Bools,
     key: Floats,
-    links: int,
 ) -> Floats:
     """Start (S,) of each hop; on every link one at a time, the lowest key first.
 
+    Numbers of hops and links are short: what is looked at lies all over the memory.
+
     Args:
         link: (S,) link of each hop.
-        takes: (S,) time that it keeps the link.
-        latency: (S,) time after that until its data is there.
+        takes: (L,) time that a hop keeps each link.
+        latency: (L,) time after that until its data is there.
         waits: (S,) hops that it waits for; changed.
         offsets: (S + 1,) where the hops that wait for each hop begin.
         after: Those hops.
-        ahead: (S,) time before the arrival of the one hop that it waits for, from which a hop is
-            ready: a switch passes a chunk on as it comes in; 0 where it must be there.
+        through: (S,) true where a hop waits for one other alone, and goes on from a switch that
+            passes a chunk on as it comes in, not before all of it comes in as fast as it leaves.
         key: (S,) which of the hops that are ready goes first.
-        links: Links.
 
     Returns:
         The starts; infinite for hops that wait for each other.
     """
-    hops = len(link)
+    hops, links = len(link), len(takes)
     first = _begins(link, links)
-    ready_key, ready = np.empty(hops), np.empty(hops, np.int64)
+    ready_key, ready = np.empty(hops), np.empty(hops, np.int32)
     count, free_at = np.zeros(links, np.int64), np.zeros(links)
     start = np.full(hops, np.inf)
-    # a link that is done is item -1 - link, a hop that has arrived is its number, and one that is
-    # ready before the arrival of another is S and its number
     room = 2 * hops + links + 2
-    event_key, event = np.empty(room), np.empty(room, np.int64)
+    queue = np.empty(room), np.empty(room, np.int64), np.full(links, -1, np.int64)
+    event_key, event, carried = queue
     awake, is_awake, woken = np.empty(links, np.int64), np.zeros(links, np.bool_), 0
+    soon, found, events, now = np.empty(hops + 1, np.int32), 0, 0, 0.0
     for hop in range(hops):
-        if waits[hop] == 0:
-            _make_ready(hop, link[hop], ready_key, ready, first, count, key)
-            woken = _wake(link[hop], awake, is_awake, woken)
-    events, now = 0, 0.0
+        found = _found(hop, waits[hop] == 0, soon, found)
     while True:
-        for one in range(woken):
-            on = awake[one]
+        for hop in soon[:found]:
+            on = link[hop]
+            push(ready_key, ready, first[on], count[on], key[hop], hop)
+            count[on] += 1
+            woken = _wake(on, awake, is_awake, woken)
+        found = 0
+        for on in awake[:woken]:
             is_awake[on] = False
             if count[on] and free_at[on] <= now:
                 hop = ready[first[on]]
                 count[on] -= 1
                 drop(ready_key, ready, first[on], count[on])
-                start[hop], free_at[on] = now, now + takes[hop]
-                push(event_key, event, 0, events, free_at[on], -1 - on)
-                arrival, events = free_at[on] + latency[hop], events + 1
-                next_ones = after[offsets[hop] : offsets[hop + 1]]
-                events = _announce(hop, now, arrival, next_ones, ahead, event_key, event, events)
+                start[hop], free_at[on] = now, now + takes[on]
+                others = after[offsets[hop] : offsets[hop + 1]]
+                times = now, free_at[on], free_at[on] + latency[on]
+                events, found = _send(
+                    hop, on, times, others, link, takes, through, queue, events, soon, found
+                )
         woken = 0
-        if events == 0:
-            return start
-        now = event_key[0]
+        if found == 0:
+            if events == 0:
+                return start
+            now = event_key[0]
         until = now * (1.0 + 1e-12)
         while events and event_key[0] <= until:
             what, now = event[0], event_key[0]
             events -= 1
             drop(event_key, event, 0, events)
+            found = _found(what - hops, what >= hops, soon, found)
             if what < 0:
-                woken = _wake(-1 - what, awake, is_awake, woken)
-                continue
-            if what >= hops:
-                _make_ready(what - hops, link[what - hops], ready_key, ready, first, count, key)
-                woken = _wake(link[what - hops], awake, is_awake, woken)
-                continue
-            for hop in after[offsets[what] : offsets[what + 1]]:
-                waits[hop] -= 1
-                if waits[hop] == 0 and ahead[hop] == 0.0:
-                    _make_ready(hop, link[hop], ready_key, ready, first, count, key)
-                    woken = _wake(link[hop], awake, is_awake, woken)
+                on = -1 - what
+                woken = _wake(on, awake, is_awake, woken)
+                what, carried[on] = carried[on], -1
+            if 0 <= what < hops:
+                for hop in after[offsets[what] : offsets[what + 1]]:
+                    waits[hop] -= 1
+                    found = _found(hop, waits[hop] == 0 and not through[hop], soon, found)
 
 
 @njit(cache=True, nogil=True)
-def _announce(
+def _send(
     hop: int,
-    now: float,
-    arrival: float,
-    after: Ints,
-    ahead: Floats,
-    event_key: Floats,
-    event: Ints,
+    on: int,
+    times: tuple[float, float, float],
+    others: Shorts,
+    link: Shorts,
+    takes: Floats,
+    through: Bools,
+    queue: tuple[Floats, Ints, Ints],
     events: int,
-) -> int:
-    """Note when a hop that starts now arrives, and when those are ready that need not wait for it.
+    soon: Shorts,
+    found: int,
+) -> tuple[int, int]:
+    """Note when a hop that starts on a link now is done, and when others may go on.
+
+    A link that is done is item -1 - link, a hop that has arrived is its number, and one that is
+    ready before the arrival of another is S and its number.
+
+    Args:
+        hop: The hop.
+        on: Its link.
+        times: Now; when the link is done; when the data is there.
+        others: Hops that wait for it.
+        link: As for ``schedule``.
+        takes: As there.
+        through: As there.
+        queue: Times and items of events, and (L,) the hop whose data is there when a link is done
+            and for which others wait then, or -1.
+        events: Events.
+        soon: Hops that are ready now.
+        found: How many.
 
     Returns:
-        Events then.
+        Events and hops that are ready then.
     """
-    push(event_key, event, 0, events, arrival, hop)
-    events += 1
-    for other in after:
-        if ahead[other] > 0.0:
-            push(event_key, event, 0, events, max(now, arrival - ahead[other]), len(ahead) + other)
+    event_key, event, carried = queue
+    now, done, arrival = times
+    waited = False
+    for other in others:
+        when = arrival - min(takes[on], takes[link[other]])
+        waited |= not through[other]
+        found = _found(other, through[other] and when <= now, soon, found)
+        if through[other] and when > now:
+            push(event_key, event, 0, events, when, len(link) + other)
             events += 1
-    return events
+    push(event_key, event, 0, events, done, -1 - on)
+    events += 1
+    if waited and arrival > done:
+        push(event_key, event, 0, events, arrival, hop)
+        events += 1
+    elif waited:
+        carried[on] = hop
+    return events, found
 
 
 @njit(cache=True, nogil=True)
-def _wake(link: int, awake: Ints, is_awake: NDArray[np.bool_], woken: int) -> int:
+def _found(hop: int, is_ready: bool, soon: Shorts, found: int) -> int:
+    """Put a hop on the list of those that are ready now, if it is; hops on it then."""
+    soon[found] = hop
+    return found + is_ready
+
+
+@njit(cache=True, nogil=True)
+def _wake(link: int, awake: Ints, is_awake: Bools, woken: int) -> int:
     """Put a link on the list of those to look at; links on it then."""
     if is_awake[link]:
         return woken
@@ -147,7 +189,7 @@ def _wake(link: int, awake: Ints, is_awake: NDArray[np.bool_], woken: int) -> in
 
 
 @njit(cache=True, nogil=True)
-def _begins(link: Ints, links: int) -> Ints:
+def _begins(link: Shorts, links: int) -> Ints:
     """First places (links + 1,) of the hops of each link in a list of hops by link."""
     first = np.zeros(links + 1, np.int64)
     for one in link:
@@ -155,12 +197,3 @@ def _begins(link: Ints, links: int) -> Ints:
     for one in range(links):
         first[one + 1] += first[one]
     return first
-
-
-@njit(cache=True, nogil=True)
-def _make_ready(
-    hop: int, on: int, ready_key: Floats, ready: Ints, first: Ints, count: Ints, key: Floats
-) -> None:
-    """Put a hop among those that its link can carry."""
-    push(ready_key, ready, first[on], count[on], key[hop], hop)
-    count[on] += 1
