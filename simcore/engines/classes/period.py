@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcore.engines.events.input import Ints
 from simcore.kernels.classes import layout as f
@@ -19,6 +20,7 @@ from simcore.terms import NodeKind
 from simcore.workload.graph import TrainingGraph
 
 if TYPE_CHECKING:
+    from simcore.engines.classes.sends import Sends
     from simcore.engines.classes.state import ClassState
 
 _WAITS, _HAS_DATA = 1, 2
@@ -66,12 +68,20 @@ class PeriodWatch:
         graph: The iteration.
         first: (S + 1,) int64, where the nodes of each stage begin.
         repeats: Where programs repeat; None: no steady state is looked for.
+        sends: Carries messages; None: they take the time that their nodes have.
 
     Attributes:
         marks: Nodes of the first stage with which a period begins.
     """
 
-    def __init__(self, graph: TrainingGraph, first: Ints, repeats: Repeats | None) -> None:
+    def __init__(
+        self,
+        graph: TrainingGraph,
+        first: Ints,
+        repeats: Repeats | None,
+        sends: "Sends | None" = None,
+    ) -> None:
+        self._sends = sends
         self._seen: dict[int, _Situation] = {}
         self._found: tuple[int, int] | None = None
         self._booked = np.empty((0, 0), np.int64)
@@ -123,7 +133,8 @@ class PeriodWatch:
 
     def _content(self, state: "ClassState", begun: int) -> bytes | None:
         """All that decides what happens next; None: some stage is outside what repeats."""
-        now, base, parts = state.counter[f.NOW], self._base[:, begun], list[Ints]()
+        now, base = state.counter[f.NOW], self._base[:, begun]
+        parts = list[NDArray[np.generic]]()
         for stage in range(state.shift.size):
             own = state.columns(stage)
             waits, at = state.waits[:, own], int(state.shift[stage]) + own.start
@@ -141,6 +152,11 @@ class PeriodWatch:
         who, position = coming[:, 3] >> f.POSITION_BITS, coming[:, 3] & f.POSITION_MASK
         parts += [coming[:, 0] - now, coming[:, 1] - now, who, position - base[who // classes]]
         parts.append(self._slots(state, base))
+        if self._sends is not None:
+            outbox, source = int(state.counter[f.OUTBOX]), self._sends.sent.source
+            handed = state.counter[outbox : outbox + int(state.counter[f.SENT])]
+            parts.append(handed - base[state.node[handed, f.STAGE]])
+            parts += self._sends.situation(int(now), base[source])
         sizes = np.array([part.size for part in parts], np.int64)
         return b"".join([sizes.tobytes(), *[part.tobytes() for part in parts]])
 
