@@ -1,5 +1,6 @@
 """Node by node: one NPU per stage, or of each class of alike ones where NPUs fall out of step."""
 
+from collections import deque
 from collections.abc import Callable
 
 from simcore.engines.classes.period import Repeats
@@ -39,7 +40,9 @@ def run_steady(
     Returns:
         None where the graph cannot be run.
     """
-    for batches in known.runs:
+    runs = deque(known.runs)
+    while True:
+        batches = runs.popleft()
         code = known.code(batches)
         if code is None and batches < known.batches:
             continue
@@ -50,15 +53,17 @@ def run_steady(
         if found is None:
             return None
         lowered, ran = found
-        if ran.period is not None or batches == known.batches:
+        if batches == known.batches:
+            added, finish_ns, booked_ns = 0, ran.finish_ns, ran.booked_ns
             break
-    if batches == known.batches:
-        return Ran.of_nodes(graph, lowered, ran)
-    finish_ns, booked_ns, added = ran.finish_ns, ran.booked_ns, 0
-    if ran.period is not None and code is not None:
-        added = (known.batches - batches) // (ran.period.periods * code.period_batches)
-        finish_ns = finish_ns + added * ran.period.ns
-        booked_ns = booked_ns + added * ran.period.booked_ns
+        if ran.period is None or code is None:
+            continue
+        added, rest = divmod(known.batches - batches, ran.period.periods * code.period_batches)
+        if rest == 0:
+            finish_ns = ran.finish_ns + added * ran.period.ns
+            booked_ns = ran.booked_ns + added * ran.period.booked_ns
+            break
+        runs.appendleft(batches + rest)  # so that whole periods are left
     return Ran(
         categories=lowered.categories,
         finish_ns=finish_ns,

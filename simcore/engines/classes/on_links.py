@@ -80,7 +80,9 @@ def _sends(rule: LinkRule) -> type[Sends]:
 def _tied(sends: Sends, lowered: Lowered, ran: Execution) -> bool:
     """True if the order of an arrival and another event mattered that is not known."""
     arrivals, node = sends.arrivals(), lowered.node
-    at = np.flatnonzero(np.isin(ran.end_ns, np.unique(arrivals[:, 1])))
+    times = np.unique(arrivals[:, 1])
+    next_of = np.minimum(np.searchsorted(times, ran.end_ns), len(times) - 1)
+    at = np.flatnonzero(times[next_of] == ran.end_ns)
     own = at[(node[at, n.KIND] != n.SEND) & (node[at, n.KIND] != n.RECV)]
     lead, end = node[own, n.LAST_STEP], ran.end_ns[own]
     scheduled = np.where(lead < 0, ran.start_ns[own], end - lead)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from simcore.engines.events.input import Ints
 from simcore.kernels.classes import layout as f
 from simcore.kernels.npu.layout import BOOKED_UNTIL, END, NEVER, POSITION
-from simcore.kernels.stages.pipeline_period import KEPT
 from simcore.terms import NodeKind
 from simcore.workload.graph import TrainingGraph
 
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from simcore.engines.classes.state import ClassState
 
 _WAITS, _HAS_DATA = 1, 2
+_KEPT = 16
+"""Situations with which the present one is compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -109,14 +110,14 @@ class PeriodWatch:
         if content is None:
             return
         now = _Situation(now_ns=int(state.counter[f.NOW]), content=content, booked_ns=state.booked)
-        for back in range(1, KEPT + 1):
+        for back in range(1, _KEPT + 1):
             before = self._seen.get(begun - back)
             if before is not None and before.content == content:
                 self._found = back, now.now_ns - before.now_ns
                 self._booked = now.booked_ns - before.booked_ns
                 return
         self._seen[begun] = now
-        self._seen.pop(begun - KEPT, None)
+        self._seen.pop(begun - _KEPT, None)
 
     def tell_apart(self, old: Ints) -> None:
         """The NPUs are others from now on: (S K,) *old*, what each of them was before."""
