@@ -14,8 +14,8 @@ from simcore.engines.classes.state import ClassState
 from simcore.engines.events.input import Ints
 from simcore.flows.simulate import FlowTable, flow_arrays, log_arrays, sharing_arrays, slot_arrays
 from simcore.kernels.classes.carried import ARRIVED, Messages, run_with_flows
-from simcore.kernels.npu.layout import NEVER
 from simcore.kernels.flows.state import ACTIVE, COUNTERS, WAITING, Routes, Waiting
+from simcore.kernels.npu.layout import NEVER
 
 
 class FairSends(Sends):

@@ -16,7 +16,6 @@ from simcore.engines.classes.run import EndsOfCollectives, Execution, Executor
 from simcore.engines.classes.sends import QueuedSends, Sends, Sent
 from simcore.engines.classes.shared_on_links import SharedOnLinks
 from simcore.engines.classes.tables import ClassTables
-from simcore.engines.events.input import Ints
 from simcore.engines.in_step.stage_links import Activity, StageLinks
 from simcore.engines.machine_times import MachineTimes, ProgramTimes
 from simcore.engines.stages.lowering import Lowered, lower

@@ -41,7 +41,7 @@ class Sent:
     @classmethod
     def of(cls, graph: TrainingGraph, lowered: Lowered) -> Self:
         """All of an iteration."""
-        rows = list[tuple[Ints, Ints, Ints, Ints]]()
+        rows = list[tuple[NDArray[np.int64 | np.int32], ...]]()
         for stage, first in zip(graph.stages, lowered.stage_start.tolist(), strict=False):
             sends = np.flatnonzero(stage.kind == NodeKind.SEND)
             source = np.full(sends.size, stage.stage)
@@ -165,7 +165,8 @@ class QueuedSends(Sends):
 
 
 def _sorted_rows(rows: Ints) -> Ints:
-    return rows[np.lexsort(rows.T)]
+    found: Ints = rows[np.lexsort(rows.T)]
+    return found
 
 
 def _distinct(rows: Ints) -> Ints:
