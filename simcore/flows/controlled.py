@@ -101,8 +101,7 @@ class _Tables:
         cap = flows.cap_bytes_per_s
         line = first if cap is None else np.minimum(first, cap * 1e-9)
         told = self._rest(ways, full) + np.repeat(home, hops)
-        # a fluid passes one link in a step and knows no time of a packet
-        late = self._trip(ways, last) - last / first + home - (hops - 1) * STEP_NS
+        late = self._trip(ways, last) - last / first + home
         trip = longest or self._longest(ways, control)
         window = np.inf if not control.has_window else trip.window_bytes
         self.given = control.given(trip.ns)
@@ -167,6 +166,8 @@ class _Tables:
             sender=np.zeros((count, COLUMNS)),
             wanted=np.zeros(count),
             arrived=np.zeros(count),
+            last=np.zeros(count, np.int64),
+            leaves=np.zeros((count, 2)),
             held=np.zeros(entries),
             seen=np.zeros((entries, 2)),
             under_way=np.zeros(count, np.int64),

@@ -13,6 +13,7 @@ from simcore.kernels.flows.controlled_state import (
     ENDED,
     ENDS,
     KNOWN,
+    NOT_YET,
     RATE,
     SENDS,
     SENT,
@@ -57,6 +58,7 @@ def run_controlled(
         active = begun
         _send(ways, senders, moving, active, clock)
         _pass_on(ways, senders, moving, active, clock)
+        _follow_last(ways, senders, moving, active, clock)
         _write_down(moving, active, step)
         clock[1] += span
         now = Now(step, clock[1], span)
@@ -67,6 +69,7 @@ def run_controlled(
                 moving.stage[flow] = ENDED
                 _let_go(senders, moving, flow)
                 ended += 1
+            if moving.stage[flow] == ENDED and _is_through(senders, moving, flow):
                 continue
             moving.under_way[kept] = flow
             kept += 1
@@ -177,19 +180,47 @@ def _pass_on(ways: Ways, senders: Senders, moving: Moving, active: int, clock: F
             if entry + 1 < end:
                 held[entry + 1] += out
             else:
-                _arrive(ways, senders, moving, flow, out, clock)
+                moving.arrived[flow] += out
+                for at_back in range(ways.back_offsets[flow], ways.back_offsets[flow + 1]):
+                    acks[ways.back_links[at_back]] += out * senders.ack[flow]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _follow_last(ways: Ways, senders: Senders, moving: Moving, active: int, clock: Floats) -> None:
+    """Let the last byte of each flow wait at each link for all that stood there before it.
+
+    The fluid of a flow is mixed with that of others, so that some of it stays for too long.
+    """
+    after = clock[1] + clock[0]
+    for at in range(active):
+        flow = moving.under_way[at]
+        end = ways.offsets[flow + 1]
+        if moving.stage[flow] != SENDS:
+            continue
+        if moving.last[flow] == 0:
+            if moving.sender[flow, SENT] < senders.size[flow] * _WHOLE:
+                continue
+            moving.last[flow] = ways.offsets[flow] + 1
+            moving.leaves[flow, 0], moving.leaves[flow, 1] = NOT_YET, after
+        else:
+            if moving.leaves[flow, 0] == NOT_YET:
+                link = ways.links[moving.last[flow]]
+                waits, share = 0.0, moving.share[link]
+                if share < 1.0:
+                    waits = clock[0] / share
+                moving.leaves[flow, 0] = clock[1] + max(waits, clock[0])
+                moving.leaves[flow, 1] += waits
+            if moving.leaves[flow, 0] <= after * (1.0 + 1e-12):
+                moving.last[flow] += 1
+                moving.leaves[flow, 0] = NOT_YET
+        if moving.last[flow] == end:
+            moving.stage[flow] = ENDS
+            moving.finish[flow] = moving.leaves[flow, 1] + senders.late[flow]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _arrive(
-    ways: Ways, senders: Senders, moving: Moving, flow: int, size: float, clock: Floats
-) -> None:
-    moving.arrived[flow] += size
-    for at in range(ways.back_offsets[flow], ways.back_offsets[flow + 1]):
-        moving.acks[ways.back_links[at]] += size * senders.ack[flow]
-    if moving.stage[flow] == SENDS and moving.arrived[flow] >= senders.size[flow] * _WHOLE:
-        moving.stage[flow] = ENDS
-        moving.finish[flow] = clock[1] + clock[0] + senders.late[flow]
+def _is_through(senders: Senders, moving: Moving, flow: int) -> bool:
+    return bool(moving.arrived[flow] >= senders.size[flow] * _WHOLE)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

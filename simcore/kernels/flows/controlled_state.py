@@ -14,6 +14,9 @@ from simcore.kernels.flows.state import Floats, Ints
 WAITS, SENDS, ENDS, ENDED = range(4)
 """Stages of a flow: before it begins, before its last byte is through, on the way back, over."""
 
+NOT_YET = -1.0
+"""Of a last byte: it is not told yet when it leaves a link."""
+
 # What every sender knows: its rate, bytes sent and acknowledged; the rest is the control's own.
 RATE, SENT, KNOWN, OWN = range(4)
 COLUMNS = 12
@@ -50,7 +53,7 @@ class Senders(NamedTuple):
         idle: (F,) time of a packet there and of its acknowledgement back, on idle links.
         ack: (F,) bytes that come back for each that has arrived.
         back: (F,) steps until a sender knows of what has arrived.
-        late: (F,) from when the last byte has passed the model's links until its end is known.
+        late: (F,) time of the last packet and its acknowledgement on idle links, but for the first.
         start: (F,) ns after those that it waits for have ended.
         offsets: (F + 1,) where those that wait for each begin.
         followers: Flows that wait.
@@ -80,6 +83,9 @@ class Moving(NamedTuple):
         sender: (F, COLUMNS) what each sender knows.
         wanted: (F,) bytes that each sends in this step.
         arrived: (F,) bytes of each that have arrived.
+        last: (F,) entry at which the last byte of each stands; 0: it is not sent.
+        leaves: (F, 2) when it leaves that link: in the model, which takes a step for each link, and
+            really.
         held: (E,) bytes that stand before a link.
         seen: (E, 2) what was last told of a link: bytes that it had passed, its queue.
         under_way: (F,) flows that have begun.
@@ -102,6 +108,8 @@ class Moving(NamedTuple):
     sender: Floats
     wanted: Floats
     arrived: Floats
+    last: Ints
+    leaves: Floats
     held: Floats
     seen: Floats
     under_way: Ints
