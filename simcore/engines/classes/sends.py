@@ -173,4 +173,5 @@ def _distinct(rows: Ints) -> Ints:
     """Rows in order, each once."""
     if len(rows) < 2:
         return rows
-    return rows[np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)])]
+    found: Ints = rows[np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)])]
+    return found
