@@ -115,6 +115,7 @@ class PeriodWatch:
             if before is not None and before.content == content:
                 self._found = back, now.now_ns - before.now_ns
                 self._booked = now.booked_ns - before.booked_ns
+                state.counter[f.NEXT_MARK] = len(self.marks)  # the kernel need not stop again
                 return
         self._seen[begun] = now
         self._seen.pop(begun - _KEPT, None)

@@ -6,11 +6,12 @@ from simcore.kernels.classes import layout as f
 from simcore.kernels.classes.layout import Ints, Waits
 from simcore.kernels.classes.schedule import run
 from simcore.kernels.flows.heaps import push
-from simcore.kernels.flows.run import next_event
+from simcore.kernels.flows.run import count_from, next_event
 from simcore.kernels.flows.run import run as run_flows
 from simcore.kernels.flows.state import (
     ACTIVE,
     ENDED,
+    ROUNDING,
     WAITING,
     Flows,
     Log,
@@ -22,9 +23,6 @@ from simcore.kernels.flows.state import (
 from simcore.kernels.heaps import push_event
 from simcore.kernels.jit import njit
 from simcore.kernels.npu.layout import NEVER, NpuLayout
-
-ROUNDING = 1e-12
-"""Part of a time by which it may lie above a whole number of ns and still be that one."""
 
 BASE, ARRIVED = 0, 1
 
@@ -45,23 +43,6 @@ class Messages(NamedTuple):
     stage: Ints
     arrival: Ints
     clock: Ints
-
-
-@njit(cache=True, error_model="numpy")
-def count_from(slots: Slots, waiting: Waiting, counter: Ints, clock: Ints, now: int) -> None:
-    """Let flows count time from *now* on, which is not before the last event.
-
-    Differences are exact, as they are no longer than the times were. What flows do is then the same
-    whenever it begins.
-    """
-    by = float(now - clock[BASE])
-    clock[BASE] = now
-    for at in range(counter[ACTIVE]):
-        slot = slots.order[at]
-        slots.since[slot] -= by
-        slots.ends[slot] -= by
-    for at in range(counter[WAITING]):
-        waiting.time[at] -= by
 
 
 @njit(cache=True, error_model="numpy")
@@ -88,7 +69,8 @@ def run_with_flows(
         why = run(node, npu, at, table, waits, event, counter, memo)
         if why == f.SENDING:
             now = counter[f.NOW]
-            count_from(slots, waiting, flow_counter, messages.clock, now)
+            count_from(slots, waiting, flow_counter, now - messages.clock[BASE])
+            messages.clock[BASE] = now
             for k in range(counter[f.OUTBOX], counter[f.OUTBOX] + counter[f.SENT]):
                 flow = messages.of_node[counter[k]]
                 begin = routes.latency[flows.route[flow]]
