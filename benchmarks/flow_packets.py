@@ -1,8 +1,8 @@
-"""Flows against packets: `python benchmarks/flow_packets.py`, on the cases of golden/packet.
+"""Flows against packets: `python benchmarks/flow_packets.py [--control]`, on golden/packet.
 
 Prints each case's mean time of a flow and last end over those of the packet simulation, then the
-medians by family and by congestion control, which the fluid leaves out, and the cases whose last
-end is off by more than 10 %.
+medians by family and by congestion control, and the cases whose last end is off by more than 10 %.
+With --control senders of the fluid react as those of the case do; else that is left out.
 """
 
 import argparse
@@ -20,14 +20,16 @@ FAMILIES = ("single", "share2", "share4", "perm", "a2a", "ring", "mixed")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--families", nargs="*", default=list(FAMILIES))
-    families = parser.parse_args().families
+    parser.add_argument("--control", action="store_true", help="senders react")
+    args = parser.parse_args()
+    families = args.families
     means: dict[str, list[float]] = defaultdict(list)
     lasts: dict[str, float] = {}
     for path in sorted(FOLDER.glob("*.json")):
         family = path.name.split(".")[1]
         if family not in families:
             continue
-        _, cc, mean, last = compared(path)
+        _, cc, mean, last = compared(path, reacts=args.control)
         print(f"{path.stem:40} mean {mean:6.3f}  last {last:6.3f}", flush=True)
         for key in ("all", family, cc):
             means[key].append(abs(mean - 1))

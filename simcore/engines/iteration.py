@@ -20,7 +20,7 @@ from simcore.engines.choose import (
     followed,
     follows_all,
 )
-from simcore.engines.classes.by_classes import run_by_classes, run_nodes
+from simcore.engines.classes.by_classes import run_by_classes, run_nodes, run_steady
 from simcore.engines.classes.on_links import run_on_links
 from simcore.engines.classes.run import NodeTimes, Ran
 from simcore.engines.each_npu import run_every_npu
@@ -160,7 +160,12 @@ class IterationRunner:
             case Engine.EVENTS:
                 return self.run_graph(known.graph(known.batches), choice)
             case Engine.LINKS:
-                return self.run_graph(known.graph(known.batches), choice)
+                machine.check_followed(known.program, known.counts, operator_ns)
+                ran = run_steady(
+                    known, lambda graph, repeats: run_on_links(graph, times, machine, repeats)
+                )
+                if ran is None:
+                    return self.run_graph(known.graph(known.batches), followed(times, machine))
             case Engine.CLASSES | Engine.NODES:
                 ran = run_by_classes(known, times, machine)
             case _:
@@ -185,8 +190,9 @@ class IterationRunner:
         if machine.messages_meet and choice.engine in EXACT_WHERE_LOOSE:
             machine.check_followed(graph, counts, operator_ns)
         if choice.engine is Engine.LINKS:
-            ran = run_on_links(graph, times, machine)
-            if ran is not None:
+            followed_by_stages = run_on_links(graph, times, machine)
+            if followed_by_stages is not None:
+                ran = Ran.of_nodes(graph, *followed_by_stages)
                 return self._iteration(graph, counts, times, choice, ran)
             choice = followed(times, machine)
         if choice.engine in (Engine.EVENTS, Engine.CLASSES):

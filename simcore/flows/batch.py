@@ -8,7 +8,6 @@ from typing import Any
 from simcore.errors import ConfigError, SimcoreError
 from simcore.files.json_file import read_json
 from simcore.flows.case import read_case
-from simcore.flows.simulate import simulate_flows
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def run_flow_batch(
 
 def _result(path: Path, rates: bool) -> dict[str, Any]:
     case = read_case(path)
-    done = simulate_flows(case.graph, case.routes, case.flows, rates=rates)
+    done = case.simulate(rates=rates)
     found: dict[str, Any] = {
         "status": "ok",
         "message": "",

@@ -1,7 +1,7 @@
 """Files of flows: a graph, who sends what to whom and when, and the routes or their rule."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from simcore.errors import ConfigError
 from simcore.files.json_file import read_json
-from simcore.flows.simulate import FlowTable
+from simcore.flows.controls import FlowControl, control_of_table
+from simcore.flows.simulate import FlowResult, FlowTable, simulate_flows
 from simcore.graphs.circuits import refuse_circuits
 from simcore.graphs.graph import Ints, NetworkGraph
 from simcore.graphs.read import graph_of_table
@@ -35,12 +36,32 @@ class FlowCase:
         flows: The flows, flow i with route i.
         routes: Their routes.
         routed: Routes as lists, where a rule found them.
+        control: What senders do; None: rates are max-min fair at every instant.
+        back: Routes of acknowledgements, where senders react.
     """
 
     graph: NetworkGraph
     flows: FlowTable
     routes: RouteTable
     routed: list[Route] | None
+    control: FlowControl | None = None
+    back: RouteTable | None = None
+
+    def simulate(self, *, rates: bool = False) -> FlowResult:
+        """Run the flows.
+
+        Raises:
+            ConfigError: Rates over time are asked for where senders react, or a way is spread.
+            SimulationError: Flows wait for each other.
+        """
+        if self.control is None or self.back is None:
+            return simulate_flows(self.graph, self.routes, self.flows, rates=rates)
+        if rates:
+            raise ConfigError("rates", "must be false where senders react (control)", got=rates)
+        from simcore.flows.controlled import simulate_controlled  # few need its kernel
+
+        ways = self.routes, self.back
+        return simulate_controlled(self.graph, *ways, self.flows, self.control)
 
 
 def read_case(path: Path) -> FlowCase:
@@ -57,6 +78,9 @@ def read_case(path: Path) -> FlowCase:
 
 def case_of(data: object) -> FlowCase:
     """The flows of a table with ``graph``, ``flows`` and, of kind ``rule``, ``routing``.
+
+    With ``control`` senders react, and acknowledgements come back by the same rule, or on the links
+    of the way there in the other direction.
 
     Raises:
         ConfigError: A rule is broken.
@@ -75,12 +99,43 @@ def case_of(data: object) -> FlowCase:
     source, target = _whole_column(rows, 1), _whole_column(rows, 2)
     sizes = np.array([row[3] for row in rows], np.float64)
     demands = Demands(source=source, target=target, number=np.arange(len(rows)), size_bytes=sizes)
+    control = control_of_table(data["control"]) if "control" in data else None
+    back = None
     if kind == _EXPLICIT:
         routed, routes = None, _explicit(graph, rows)
+        if control is not None:
+            back = _reversed(graph, routes)
     else:
         graph, routed = _by_rule(graph, demands, data.get("routing"))
         routes = RouteTable.of(graph, routed)
-    return FlowCase(graph=graph, flows=_columns_of(rows, sizes), routes=routes, routed=routed)
+        if control is not None:
+            home = replace(demands, source=target, target=source)
+            back = RouteTable.of(graph, _by_rule(graph, home, data.get("routing"))[1])
+    flows = _columns_of(rows, sizes)
+    return FlowCase(
+        graph=graph, flows=flows, routes=routes, routed=routed, control=control, back=back
+    )
+
+
+def _reversed(graph: NetworkGraph, routes: RouteTable) -> RouteTable:
+    """The same ways in the other direction.
+
+    Raises:
+        ConfigError: A link has none.
+    """
+    ends = zip(graph.link_from.tolist(), graph.link_to.tolist(), strict=True)
+    to_link = {pair: link for link, pair in reversed(list(enumerate(ends)))}
+    back = np.zeros(graph.links, np.int64)
+    for link in np.unique(routes.links).tolist():
+        a, b = int(graph.link_from[link]), int(graph.link_to[link])
+        found = link if graph.half[link] else to_link.get((b, a))
+        if found is None:
+            rule = f"must have a link from node {b} to node {a} for acknowledgements (control)"
+            raise ConfigError("graph.links", rule, got=f"link {link} alone")
+        back[link] = found
+    ways = zip(routes.offsets[:-1].tolist(), routes.offsets[1:].tolist(), strict=True)
+    links = [back[routes.links[first:end][::-1]].tolist() for first, end in ways]
+    return RouteTable.of(graph, links)
 
 
 def _columns_of(rows: list[list[Any]], sizes: Any) -> FlowTable:

@@ -5,15 +5,17 @@ from typing import Any
 
 import numpy as np
 
+from simcore.flows.rounding import whole_ns
 from simcore.flows.simulate import sharing_arrays, slot_arrays
 from simcore.graphs.graph import Floats, Ints
 from simcore.kernels.flows.heaps import push
-from simcore.kernels.flows.run import run
+from simcore.kernels.flows.run import count_from, run
 from simcore.kernels.flows.state import (
     ACTIVE,
     COUNTERS,
     ENDED,
     NOWHERE,
+    ROUNDING,
     WAITING,
     Flows,
     Log,
@@ -22,10 +24,15 @@ from simcore.kernels.flows.state import (
 )
 
 _FIRST, _FIRST_WIDTH = 256, 8
+_LONG_NS = 1 << 20
+"""Time after which flows that are under way all the while count it anew."""
 
 
 class LiveFlows:
     """Flows on links, max-min fair at every instant, that are told when they begin.
+
+    They count time from when the links were idle, or nearly so, and end at whole ns after it: what
+    they do hardly depends on how late it is.
 
     Args:
         bytes_per_ns: (L,) capacity of each link.
@@ -47,7 +54,7 @@ class LiveFlows:
             parts=np.ones(_FIRST * self._width),
             latency=np.zeros(_FIRST),
         )
-        self._known = 0
+        self._known, self._base_ns = 0, 0
 
     def add_route(
         self, links: Sequence[int] | Ints, latency_ns: float, parts: Floats | None = None
@@ -79,39 +86,50 @@ class LiveFlows:
         return route
 
     def begin(
-        self, now_ns: float, route: int, size_bytes: float, most_bytes_per_ns: float = np.inf
+        self, now_ns: int, route: int, size_bytes: float, most_bytes_per_ns: float = np.inf
     ) -> int:
         """Begin a flow now, with a cap on its rate; its number, which no other under way has."""
         if not self._free:
             self._grow()
+        self._count_from(now_ns)
         flow = self._free.pop()
         self._flows.route[flow] = route
         self._flows.size[flow] = size_bytes
         self._flows.cap[flow] = most_bytes_per_ns
         waiting = self._counter[WAITING]
-        begin = now_ns + self._routes.latency[route]
+        begin = now_ns - self._base_ns + self._routes.latency[route]
         push(self._waiting.time, self._waiting.flow, waiting, begin, flow)
         self._counter[WAITING] += 1
         return flow
 
+    def _count_from(self, now_ns: int) -> None:
+        later_ns = now_ns - self._base_ns
+        if self._counter[ACTIVE] or self._counter[WAITING]:
+            if later_ns < _LONG_NS:
+                return
+            count_from(self._slots, self._waiting, self._counter, float(later_ns))
+        self._base_ns = now_ns
+
     @property
-    def next_event_ns(self) -> float:
-        """Time of the next event, infinite where nothing is under way."""
+    def next_event_ns(self) -> int | None:
+        """Time of the next event, rounded up; None where nothing is under way."""
         due = np.inf
         if self._counter[ACTIVE]:
             due = self._slots.ends[self._slots.order[0]]
         if self._counter[WAITING]:
             due = min(due, self._waiting.time[0])
-        return float(due)
+        return None if np.isinf(due) else self._base_ns + whole_ns(float(due))
 
-    def advance(self, until_ns: float) -> list[tuple[float, int]]:
+    def advance(self, until_ns: int) -> list[tuple[int, int]]:
         """Let time pass up to and including *until_ns*; ends and numbers of flows that ended."""
         self._counter[ENDED] = 0
         tables = self._routes, self._flows, self._slots, self._sharing, self._waiting
-        run(*tables, self._log, self._counter, until_ns)
+        base_ns, most_ns = self._base_ns, until_ns - self._base_ns
+        run(*tables, self._log, self._counter, most_ns * (1.0 + 2.0 * ROUNDING))
         ended = self._flows.ended[: self._counter[ENDED]].tolist()
         self._free += ended
-        return [(float(self._flows.finish[flow]), flow) for flow in ended]
+        finish = self._flows.finish
+        return [(base_ns + min(whole_ns(float(finish[flow])), most_ns), flow) for flow in ended]
 
     def _widen(self, links: int) -> None:
         """Make room for routes of *links* links: entries of slots get new numbers."""

@@ -115,7 +115,7 @@ class _Tables:
             parts=merged.parts,
             latency=merged.latency_ns,
         )
-        self.flows = _flow_arrays(flows)
+        self.flows = flow_arrays(flows)
         count = len(flows)
         width = int(np.diff(merged.offsets).max(initial=1))
         if count * max(width, 1) >= 2**31:
@@ -124,7 +124,7 @@ class _Tables:
         self.slots = slot_arrays(count, max(width, 1))
         self.sharing = sharing_arrays(graph.links, count)
         self.counter = np.zeros(COUNTERS, np.int64)
-        self.log = _log_arrays(8 * count + 64 if rates else 0)
+        self.log = log_arrays(8 * count + 64 if rates else 0)
         self.waiting = self._those_that_start()
 
     def _those_that_start(self) -> Waiting:
@@ -141,7 +141,7 @@ class _Tables:
         """Run up to and including a time."""
         arrays = self.routes, self.flows, self.slots, self.sharing, self.waiting
         while run(*arrays, self.log, self.counter, until_ns) == NEEDS_LOG:
-            longer = _log_arrays(2 * len(self.log.time))
+            longer = log_arrays(2 * len(self.log.time))
             for old, new in zip(self.log, longer, strict=True):
                 new[: len(old)] = old
             self.log = longer
@@ -178,7 +178,8 @@ def _merged(routes: RouteTable) -> RouteTable:
     )
 
 
-def _flow_arrays(flows: FlowTable) -> Flows:
+def flow_arrays(flows: FlowTable) -> Flows:
+    """Flows that have not begun."""
     count = len(flows)
     offsets, waits_for = flows.waits_offsets, flows.waits_for
     if offsets is None or waits_for is None:
@@ -245,7 +246,8 @@ def sharing_arrays(links: int, count: int) -> Sharing:
     )
 
 
-def _log_arrays(count: int) -> Log:
+def log_arrays(count: int) -> Log:
+    """Room for so many changes of rates."""
     return Log(np.empty(count), np.empty(count, np.int64), np.empty(count))
 
 

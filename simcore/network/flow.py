@@ -1,6 +1,5 @@
 """Messages that share links fairly: flows on the graph of the machine."""
 
-import math
 from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
@@ -62,21 +61,10 @@ class Flow(LinkNetwork):
         self._message[flow] = message
 
     def next_event_ns(self) -> int | None:
-        due_ns = self._flows.next_event_ns
-        return None if math.isinf(due_ns) else whole_ns(due_ns)
+        return self._flows.next_event_ns
 
     def advance(self, until_ns: int) -> list[Arrival]:
-        ended = self._flows.advance(until_ns * (1.0 + 2.0 * ROUNDING))
+        ended = self._flows.advance(until_ns)
         return [
-            Arrival(time_ns=min(whole_ns(time_ns), until_ns), message=self._message.pop(flow))
-            for time_ns, flow in ended
+            Arrival(time_ns=time_ns, message=self._message.pop(flow)) for time_ns, flow in ended
         ]
-
-
-ROUNDING = 1e-12
-"""Part of a time by which it may lie above a whole number of ns and still be that one."""
-
-
-def whole_ns(time_ns: float) -> int:
-    """A time rounded up to whole ns."""
-    return math.ceil(time_ns * (1.0 - ROUNDING))

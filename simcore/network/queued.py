@@ -1,11 +1,14 @@
 """Messages that queue for links, outside the event kernel: between NPUs of any numbers."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from math import prod
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simcore.errors import ConfigError
 from simcore.network.base import Arrival, ExternalNetwork, LinkRule, NetworkDimension
@@ -65,6 +68,25 @@ class QueuedLinks:
                 found.append(Crossed(time_ns, begun_ns, message))
                 until_ns = time_ns
         return found
+
+    def situation(self, now_ns: int, shown: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """All that decides how messages go on, with times relative to now.
+
+        Args:
+            now_ns: Present time.
+            shown: (M,) what stands for each message.
+        """
+        due = sorted(self._due)
+        yield np.array([(one[0] - now_ns, one[5], one[6] - now_ns) for one in due], np.int64)
+        message = np.array([one[2] for one in due], np.int64)
+        yield np.where(message < 0, np.iinfo(np.int64).max, shown[np.maximum(message, 0)])
+        queues = sorted(self._waiting.items())
+        yield np.array([(link, len(queue)) for link, queue in queues], np.int64)
+        waiting = [(one[0], one[3]) for _, queue in queues for one in queue]
+        number, hop = np.array(waiting, np.int64).reshape(-1, 2).T
+        yield shown[number]
+        yield hop
+        yield np.array([link for link, last in self._last_ns.items() if last == now_ns], np.int64)
 
     def _forward(
         self, now_ns: int, begun_ns: int, message: int, size: int, way: Sequence[int], hop: int

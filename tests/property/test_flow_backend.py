@@ -79,11 +79,11 @@ def test_flows_that_come_one_by_one_end_as_those_that_are_known_before(seed: int
     live, ends = LiveFlows(capacity), np.full(count, np.nan)
     number: dict[int, int] = {}
     for flow in range(count):
-        for end, ended in live.advance(start[flow]):
+        for end, ended in live.advance(int(start[flow])):
             ends[number.pop(ended)] = end
         route = live.add_route(ways[flow].tolist(), 7.0 * len(ways[flow]), parts[flow])
-        number[live.begin(start[flow], route, size[flow])] = flow
-    for end, ended in live.advance(1e12):
+        number[live.begin(int(start[flow]), route, size[flow])] = flow
+    for end, ended in live.advance(10**12):
         ends[number.pop(ended)] = end
     graph = NetworkGraph(
         npus=2,
@@ -104,7 +104,8 @@ def test_flows_that_come_one_by_one_end_as_those_that_are_known_before(seed: int
     flat = np.concatenate([none, *ways]), np.concatenate([none.astype(float), *parts])
     table = RouteTable.of_arrays(graph, offsets, *flat)
     flows = FlowTable(route=np.arange(count), size_bytes=size, start_ns=start)
-    np.testing.assert_allclose(ends, simulate_flows(graph, table, flows).finish_ns, rtol=1e-9)
+    finish = simulate_flows(graph, table, flows).finish_ns
+    assert ((ends > finish - 1e-6) & (ends < finish + 1 + 1e-6)).all()  # rounded up
 
 
 def test_flow_is_a_network_with_an_event_loop_of_its_own() -> None:

@@ -8,9 +8,8 @@ import pytest
 from test_in_step import AWARE, FOLLOW, Case, network_of, runner, system_of
 
 from simcore.engines.choose import Engine
-from simcore.engines.in_step.carried import carried_messages
 from simcore.engines.in_step.loads import LoadedLinks
-from simcore.engines.in_step.stage_links import Activity, StageLinks
+from simcore.engines.in_step.stage_links import Activity, StageLinks, _Sharing
 from simcore.engines.in_step.ways import stage_ways
 from simcore.errors import ConfigError, InfeasibleError, SimulationError
 from simcore.machine import Dimension, Platform, load_npu
@@ -98,6 +97,23 @@ def test_messages_between_stages_on_links_end_as_those_of_every_npu(
     compare(stacked(seed), backend)
 
 
+@pytest.mark.parametrize("backend", [AWARE, "flow"])
+def test_a_steady_state_is_repeated_as_if_every_message_had_been_followed(backend: str) -> None:
+    repeated = 0
+    for seed in (0, 8, 13):
+        workload, plan, platform, system = stacked(seed)
+        batches = plan.dp * plan.pp * 20
+        workload = workload.model_copy(update={"global_batch": batches})
+        found = runner(platform, system, backend).run(workload, plan)
+        if found.choice.engine is Engine.LINKS and found.repeated:
+            graph = build_graph(workload, plan)
+            every = runner(platform, system, backend).run_graph(graph, FOLLOW)
+            np.testing.assert_array_equal(found.finish_ns, every.finish_ns)
+            np.testing.assert_array_equal(found.booked_ns, every.booked_ns)
+            repeated += 1
+    assert repeated == 3
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_messages_between_stages_on_a_network_end_as_those_of_every_npu(family: str) -> None:
     compare(on_family(family), "flow")
@@ -130,23 +146,6 @@ def test_links_are_alike_where_the_same_messages_cross_them() -> None:
     assert stage_ways(ring, {(0, 1): (npus, npus + 4)}, LinkRule.QUEUED) is None
 
 
-def test_two_messages_to_one_stage_wait_for_each_other_or_share_its_link() -> None:
-    npus = np.arange(2)
-    ends = {(0, 1): (npus, npus + 2), (2, 1): (npus + 4, npus + 2)}
-    for rule, last_ns in ((LinkRule.QUEUED, 3200), (LinkRule.FAIR, 2200)):
-        ways = stage_ways(stage_links("switch", rule, 6), ends, rule)
-        assert ways is not None
-        network = carried_messages(ways, rule)
-        network.send(0, 1, (0, 1), 1000)
-        network.send(10, 2, (2, 1), 1000)
-        times = []
-        while (due_ns := network.next_event_ns()) is not None:
-            times += [one.time_ns for one in network.advance(due_ns)]
-        # stored whole at the switch, the second is sent on when the first has left; or both have
-        # half of the link while both are under way, the first one until 10 ns before the other
-        assert max(times) in (last_ns, last_ns - 100)
-
-
 def test_messages_that_come_to_one_link_at_once_are_tied() -> None:
     for apart_ns, tied in ((0, True), (1, False)):
         links = QueuedLinks([1.0, 1.0, 1.0], [5.0, 5.0, 5.0])
@@ -159,7 +158,7 @@ def test_messages_that_come_to_one_link_at_once_are_tied() -> None:
 
 def test_uses_of_a_link_are_apart_where_one_ends_before_the_other_begins() -> None:
     links = StageLinks.__new__(StageLinks)
-    links._links = stage_links("switch", LinkRule.QUEUED)
+    links._sharing = _Sharing(len(stage_links("switch", LinkRule.QUEUED).bytes_per_ns))
 
     def use(link: int, begin_ns: int, end_ns: int, group: str = "") -> Activity:
         return Activity(

@@ -2,7 +2,7 @@
 
 A flow sends the bytes that are on the wire, headers included; its acknowledgements take their part
 of the way back. Added per flow is what a fluid has not: one packet's time at each switch, and the
-way of the last acknowledgement. Congestion control is left out.
+way of the last acknowledgement. Congestion control is left out, or followed as a fluid.
 """
 
 import json
@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.flows.controlled import LongestTrip, simulate_controlled
+from simcore.flows.controls import CONTROLS, FlowControl, control_of_table
 from simcore.flows.simulate import FlowTable, simulate_flows
 from simcore.graphs.graph import NetworkGraph
 from simcore.graphs.routing import RouteTable
@@ -146,10 +148,88 @@ def simulated(case: dict[str, Any]) -> NDArray[np.float64]:
     return simulate_flows(graph, table, flows).finish_ns
 
 
-def compared(path: Path) -> tuple[str, str, float, float]:
-    """Family, control, and both ratios of one case: mean time of a flow, last end."""
+def controlled(case: dict[str, Any]) -> NDArray[np.float64]:
+    """End of each flow, ns, at the sender, which reacts as its control says."""
+    fabric, rows = Fabric(case), case["flows"]
+    graph, control = fabric.graph(), control_of(case)
+    earlier: dict[tuple[int, int], int] = defaultdict(int)
+    forth, back = list[list[int]](), list[list[int]]()
+    for _, source, target, *_ in rows:
+        sport = 10000 + earlier[source, target]
+        earlier[source, target] += 1
+        forth.append(fabric.way(source, target, sport | 100 << 16))
+        back.append(fabric.way(target, source, 100 | sport << 16))
+    flows = FlowTable(
+        route=np.arange(len(rows)),
+        size_bytes=np.array([float(row[3]) for row in rows]),
+        start_ns=np.array([float(row[4]) for row in rows]),
+        waits_offsets=np.concatenate([[0], np.cumsum([len(row[5]) for row in rows])]),
+        waits_for=np.array([other for row in rows for other in row[5]], np.int64),
+    )
+    ways = RouteTable.of(graph, forth), RouteTable.of(graph, back)
+    longest = longest_trip(fabric, graph, control.payload_bytes) if control.has_window else None
+    return simulate_controlled(graph, *ways, flows, control, longest).finish_ns
+
+
+def control_of(case: dict[str, Any]) -> FlowControl:
+    """The control of a case, with the parameters of its own configuration."""
+    params, name = case["params"], case["cc"].split("_")[0]
+    own: dict[str, object] = {
+        "payload": f"{params['packet_payload_size']} B",
+        "added": bytes_per_s(params["rate_ai"]),
+        "least": bytes_per_s(params["min_rate"]),
+    }
+    if name == "dcqcn":
+        rate, kilobytes = next(iter(params["kmax_kb"].items()))  # as long on links of any rate
+        own |= {
+            "more": bytes_per_s(params["rate_hai"]),
+            "marked": f"{kilobytes * 8e12 / int(rate)} ns",
+            "gain": params["ewma_gain"],
+            "alpha": f"{params['alpha_resume_interval']} us",
+            "cut": f"{params['rate_decrease_interval']} us",
+            "rise": f"{params['rp_timer']} us",
+            "fast": params["fast_recovery_times"],
+            "clamps": bool(params["clamp_target_rate"]),
+        }
+    elif name == "timely":
+        own |= {"more": bytes_per_s(params["rate_hai"])}
+        own |= {"weight": params["timely_alpha"], "part": params["timely_beta"]}
+        for key, ours in (("tlow", "low"), ("thigh", "high"), ("minrtt", "shortest")):
+            own[ours] = f"{params[f'timely_{key}_ns']} ns"
+    else:
+        own |= {"target_use": params["u_target"], "stages": params["mi_thresh"]}
+        own |= {"at_once": bool(params["fast_react"])}
+    return control_of_table({"name": name, **own})
+
+
+def bytes_per_s(rate: str) -> str:
+    """A rate such as 20Mb/s, in bytes."""
+    number = float(rate.removesuffix("b/s")[:-1])
+    return f"{number / 8} {rate[-4]}B/s"
+
+
+def longest_trip(fabric: Fabric, graph: NetworkGraph, payload: float) -> LongestTrip:
+    """Round trip and window of the pair of hosts that has the longest."""
+    hosts = [node for node in range(fabric.nodes) if node not in fabric.switches]
+    trips, windows = [0.0], [0.0]
+    for source in hosts:
+        for target in [host for host in hosts if host != source]:
+            way = fabric.way(source, target, 0)
+            rates = graph.bytes_per_s[way]
+            trip = 2 * graph.latency_ns[way].sum() + (payload * 1e9 // rates).sum()
+            trips.append(float(trip))
+            windows.append(float(trip * rates.min() // 1e9))
+    return LongestTrip(ns=max(trips), window_bytes=max(windows))
+
+
+def compared(path: Path, *, reacts: bool = False) -> tuple[str, str, float, float]:
+    """Family, control, and both ratios of one case: mean time of a flow, last end.
+
+    Where senders react, the control is followed that the case has, if `flow` has it.
+    """
     case = json.loads(path.read_text())
-    got = simulated(case)
+    followed = reacts and case["cc"].split("_")[0] in CONTROLS
+    got = controlled(case) if followed else simulated(case)
     columns = case["expect"]["cols"]
     rows = sorted(case["expect"]["flows"])
     begin = np.array([row[columns.index("start_ns")] for row in rows], float)

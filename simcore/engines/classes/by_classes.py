@@ -1,5 +1,8 @@
 """Node by node: one NPU per stage, or of each class of alike ones where NPUs fall out of step."""
 
+from collections import deque
+from collections.abc import Callable
+
 from simcore.engines.classes.period import Repeats
 from simcore.engines.classes.places import AlikePlaces
 from simcore.engines.classes.run import EndsOfCollectives, Execution, Executor, Ran
@@ -13,24 +16,54 @@ from simcore.workload.graph import TrainingGraph
 def run_by_classes(known: PlanCode, times: ProgramTimes, machine: MachineTimes) -> Ran:
     """Run as many micro-batches as show a steady state of all classes, and repeat it."""
     in_step = not (machine.system.phase_end == "each" and times.ends_differ)
-    for batches in known.runs:
+
+    def run(graph: TrainingGraph, repeats: Repeats | None) -> tuple[Lowered, Execution]:
+        lowered = _lowered(graph, times, machine)
+        one = _executor(graph, lowered, times, machine, in_step=in_step)
+        return lowered, one.run(machine.system.profile, repeats)
+
+    found = run_steady(known, run)
+    assert found is not None
+    return found
+
+
+def run_steady(
+    known: PlanCode,
+    run: Callable[[TrainingGraph, Repeats | None], tuple[Lowered, Execution] | None],
+) -> Ran | None:
+    """Run as many micro-batches as show a steady state, and repeat it.
+
+    Args:
+        known: The iteration.
+        run: Runs a graph whose program repeats itself as told; None: it cannot.
+
+    Returns:
+        None where the graph cannot be run.
+    """
+    runs = deque(known.runs)
+    while True:
+        batches = runs.popleft()
         code = known.code(batches)
         if code is None and batches < known.batches:
             continue
         graph = known.graph(batches)
-        lowered = _lowered(graph, times, machine)
         short = code is not None and code.period > 0 and batches < known.batches
         repeats = Repeats(between=code.repeats, units=code.period) if code and short else None
-        ran = _executor(graph, lowered, times, machine, in_step=in_step).run(
-            machine.system.profile, repeats
-        )
-        if ran.period is not None or batches == known.batches:
+        found = run(graph, repeats)
+        if found is None:
+            return None
+        lowered, ran = found
+        if batches == known.batches:
+            added, finish_ns, booked_ns = 0, ran.finish_ns, ran.booked_ns
             break
-    finish_ns, booked_ns, added = ran.finish_ns, ran.booked_ns, 0
-    if ran.period is not None and code is not None:
-        added = (known.batches - batches) // (ran.period.periods * code.period_batches)
-        finish_ns = finish_ns + added * ran.period.ns
-        booked_ns = booked_ns + added * ran.period.booked_ns
+        if ran.period is None or code is None:
+            continue
+        added, rest = divmod(known.batches - batches, ran.period.periods * code.period_batches)
+        if rest == 0:
+            finish_ns = ran.finish_ns + added * ran.period.ns
+            booked_ns = ran.booked_ns + added * ran.period.booked_ns
+            break
+        runs.appendleft(batches + rest)  # so that whole periods are left
     return Ran(
         categories=lowered.categories,
         finish_ns=finish_ns,

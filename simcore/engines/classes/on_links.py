@@ -10,27 +10,36 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from simcore.engines.classes.period import Repeats
 from simcore.engines.classes.places import AlikePlaces
-from simcore.engines.classes.run import EndsOfCollectives, Execution, Executor, Ran
-from simcore.engines.classes.sends import Sends
+from simcore.engines.classes.run import EndsOfCollectives, Execution, Executor
+from simcore.engines.classes.sends import QueuedSends, Sends, Sent
 from simcore.engines.classes.shared_on_links import SharedOnLinks
 from simcore.engines.classes.tables import ClassTables
-from simcore.engines.events.input import Ints
-from simcore.engines.in_step.carried import carried_messages
 from simcore.engines.in_step.stage_links import Activity, StageLinks
-from simcore.engines.in_step.ways import Pair
 from simcore.engines.machine_times import MachineTimes, ProgramTimes
 from simcore.engines.stages.lowering import Lowered, lower
 from simcore.kernels.classes import layout as f
 from simcore.kernels.npu import layout as n
-from simcore.terms import NodeKind
+from simcore.network.base import LinkRule
 from simcore.workload.graph import TrainingGraph
 
 _MESSAGES = "messages"
 
 
-def run_on_links(graph: TrainingGraph, times: ProgramTimes, machine: MachineTimes) -> Ran | None:
+def run_on_links(
+    graph: TrainingGraph,
+    times: ProgramTimes,
+    machine: MachineTimes,
+    repeats: Repeats | None = None,
+) -> tuple[Lowered, Execution] | None:
     """Run every node of *graph*; None where stages met in another way than by their messages.
+
+    Args:
+        graph: The iteration.
+        times: Its times.
+        machine: What it runs on.
+        repeats: Where its programs repeat themselves; None: no steady state is looked for.
 
     Raises:
         SimulationError: The stages wait for each other for ever.
@@ -38,7 +47,7 @@ def run_on_links(graph: TrainingGraph, times: ProgramTimes, machine: MachineTime
     links, dimensions, placements = times.stage_links, machine.platform.dimensions, times.placements
     assert links is not None
     assert links.ways is not None
-    ways, rule, chunks = links.ways, links.rule, machine.system.chunks
+    rule, chunks = links.rule, machine.system.chunks
     lowered = lower(graph, dimensions, times.operator_ns, times.collectives, times.transfer_ns)
     between = SharedOnLinks(machine, rule, graph.collectives, graph.plan.stage_stride)
     ends = EndsOfCollectives(within=machine.member_ends, between=between, placements=placements)
@@ -49,34 +58,34 @@ def run_on_links(graph: TrainingGraph, times: ProgramTimes, machine: MachineTime
         AlikePlaces(graph.plan, dimensions, placements, {}),
         ends,
     )
-    sends = Sends(_sent(graph, lowered), lambda: carried_messages(ways, rule))
-    ran = executor.run(machine.system.profile, sends=sends)
-    shared = None if sends.tied(_ends(lowered, ran)) else between.activities(links)
+    sends = _sends(rule)(Sent.of(graph, lowered), links.ways)
+    ran = executor.run(machine.system.profile, repeats, sends)
+    shared = None if _tied(sends, lowered, ran) else between.activities(links)
     if shared is None:
         return None
     if not links.kept_apart([*shared, *_within_stages(graph, lowered, ran, times, links)]):
         return None
-    return Ran.of_nodes(graph, lowered, ran)
+    return lowered, ran
 
 
-def _sent(graph: TrainingGraph, lowered: Lowered) -> dict[int, tuple[Pair, int]]:
-    """Stages and bytes of each message, by the position of its send."""
-    found = {}
-    for stage, first in zip(graph.stages, lowered.stage_start.tolist(), strict=False):
-        sends = np.flatnonzero(stage.kind == NodeKind.SEND)
-        peers, sizes = stage.peer_stage[sends].tolist(), stage.size_bytes[sends].tolist()
-        for at, peer, size in zip(sends.tolist(), peers, sizes, strict=True):
-            found[first + at] = (stage.stage, peer), size
-    return found
+def _sends(rule: LinkRule) -> type[Sends]:
+    if rule is LinkRule.QUEUED:
+        return QueuedSends
+    from simcore.engines.classes.fair_sends import FairSends  # few runs need its kernel
+
+    return FairSends
 
 
-def _ends(lowered: Lowered, ran: Execution) -> Ints:
-    """(E, 3) int64: stage, end, and when that was scheduled, of each node but messages."""
-    node = lowered.node
-    own = np.flatnonzero((node[:, n.KIND] != n.SEND) & (node[:, n.KIND] != n.RECV))
+def _tied(sends: Sends, lowered: Lowered, ran: Execution) -> bool:
+    """True if the order of an arrival and another event mattered that is not known."""
+    arrivals, node = sends.arrivals(), lowered.node
+    times = np.unique(arrivals[:, 1])
+    next_of = np.minimum(np.searchsorted(times, ran.end_ns), len(times) - 1)
+    at = np.flatnonzero(times[next_of] == ran.end_ns)
+    own = at[(node[at, n.KIND] != n.SEND) & (node[at, n.KIND] != n.RECV)]
     lead, end = node[own, n.LAST_STEP], ran.end_ns[own]
     scheduled = np.where(lead < 0, ran.start_ns[own], end - lead)
-    return np.column_stack([node[own, f.STAGE], end, scheduled])
+    return sends.tied(arrivals, np.column_stack([node[own, f.STAGE], end, scheduled]))
 
 
 def _within_stages(

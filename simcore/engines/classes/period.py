@@ -10,18 +10,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcore.engines.events.input import Ints
 from simcore.kernels.classes import layout as f
 from simcore.kernels.npu.layout import BOOKED_UNTIL, END, NEVER, POSITION
-from simcore.kernels.stages.pipeline_period import KEPT
 from simcore.terms import NodeKind
 from simcore.workload.graph import TrainingGraph
 
 if TYPE_CHECKING:
+    from simcore.engines.classes.sends import Sends
     from simcore.engines.classes.state import ClassState
 
 _WAITS, _HAS_DATA = 1, 2
+_KEPT = 16
+"""Situations with which the present one is compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,12 +69,20 @@ class PeriodWatch:
         graph: The iteration.
         first: (S + 1,) int64, where the nodes of each stage begin.
         repeats: Where programs repeat; None: no steady state is looked for.
+        sends: Carries messages; None: they take the time that their nodes have.
 
     Attributes:
         marks: Nodes of the first stage with which a period begins.
     """
 
-    def __init__(self, graph: TrainingGraph, first: Ints, repeats: Repeats | None) -> None:
+    def __init__(
+        self,
+        graph: TrainingGraph,
+        first: Ints,
+        repeats: Repeats | None,
+        sends: "Sends | None" = None,
+    ) -> None:
+        self._sends = sends
         self._seen: dict[int, _Situation] = {}
         self._found: tuple[int, int] | None = None
         self._booked = np.empty((0, 0), np.int64)
@@ -99,14 +110,15 @@ class PeriodWatch:
         if content is None:
             return
         now = _Situation(now_ns=int(state.counter[f.NOW]), content=content, booked_ns=state.booked)
-        for back in range(1, KEPT + 1):
+        for back in range(1, _KEPT + 1):
             before = self._seen.get(begun - back)
             if before is not None and before.content == content:
                 self._found = back, now.now_ns - before.now_ns
                 self._booked = now.booked_ns - before.booked_ns
+                state.counter[f.NEXT_MARK] = len(self.marks)  # the kernel need not stop again
                 return
         self._seen[begun] = now
-        self._seen.pop(begun - KEPT, None)
+        self._seen.pop(begun - _KEPT, None)
 
     def tell_apart(self, old: Ints) -> None:
         """The NPUs are others from now on: (S K,) *old*, what each of them was before."""
@@ -123,7 +135,8 @@ class PeriodWatch:
 
     def _content(self, state: "ClassState", begun: int) -> bytes | None:
         """All that decides what happens next; None: some stage is outside what repeats."""
-        now, base, parts = state.counter[f.NOW], self._base[:, begun], list[Ints]()
+        now, base = state.counter[f.NOW], self._base[:, begun]
+        parts = list[NDArray[np.generic]]()
         for stage in range(state.shift.size):
             own = state.columns(stage)
             waits, at = state.waits[:, own], int(state.shift[stage]) + own.start
@@ -141,6 +154,11 @@ class PeriodWatch:
         who, position = coming[:, 3] >> f.POSITION_BITS, coming[:, 3] & f.POSITION_MASK
         parts += [coming[:, 0] - now, coming[:, 1] - now, who, position - base[who // classes]]
         parts.append(self._slots(state, base))
+        if self._sends is not None:
+            outbox, source = int(state.counter[f.OUTBOX]), self._sends.sent.source
+            handed = state.counter[outbox : outbox + int(state.counter[f.SENT])]
+            parts.append(handed - base[state.node[handed, f.STAGE]])
+            parts += self._sends.situation(int(now), base[source])
         sizes = np.array([part.size for part in parts], np.int64)
         return b"".join([sizes.tobytes(), *[part.tobytes() for part in parts]])
 

@@ -107,7 +107,7 @@ class Executor:
         """
         room = max(_FIRST_ROOM, self._free_at_once())
         while True:
-            watch = PeriodWatch(self._graph, self._lowered.stage_start, repeats)
+            watch = PeriodWatch(self._graph, self._lowered.stage_start, repeats, sends)
             state = self._started(profile, room, watch.marks)
             if self._run(state, watch, sends):
                 break
@@ -150,14 +150,11 @@ class Executor:
             sends.begin(state)
         start(*state.arrays)
         while True:
-            why = run(*state.arrays, state.memo)
+            why = run(*state.arrays, state.memo) if sends is None else sends.run(state)
             if why == f.NO_ROOM:
                 return False
-            if sends is not None and why == f.SENDING:
-                sends.take(state)
-            elif why in (f.FINISHED, f.AT_HORIZON):
-                if sends is None or not sends.go_on(state):
-                    return True
+            if why == f.FINISHED:
+                return True
             elif why == f.AT_MARK:
                 watch.look(state)
             elif why == f.APART:

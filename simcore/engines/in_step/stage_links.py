@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.events.input import Ints
@@ -60,6 +61,8 @@ class StageLinks:
         )
         self._of_pair: dict[Pair, Ints] = {}
         self._of_kind: dict[tuple[CollectiveKind, Placement], list[Ints]] = {}
+        self._apart: dict[tuple[Pair, ...], bool] = {}
+        self._sharing = _Sharing(len(links.bytes_per_ns))
 
     def ends_of(self, pair: Pair) -> tuple[Ints, Ints]:
         """Senders and receivers of a pair's messages, member by member."""
@@ -104,6 +107,12 @@ class StageLinks:
 
     def members_apart(self, pairs: Sequence[Pair]) -> bool:
         """True if messages of different members never share a link, whatever the pair."""
+        known = tuple(pairs)
+        if known not in self._apart:
+            self._apart[known] = self._are_apart(known)
+        return self._apart[known]
+
+    def _are_apart(self, pairs: Sequence[Pair]) -> bool:
         keys = []
         for pair in pairs:
             routes = self._links.ways(*self.ends_of(pair))
@@ -116,19 +125,52 @@ class StageLinks:
 
     def kept_apart(self, activities: Sequence[Activity]) -> bool:
         """True if no two activities ever used one link at once, but for those of one group."""
-        used = np.zeros((len(activities), len(self._links.bytes_per_ns)), np.bool_)
-        for row, one in zip(used, activities, strict=True):
-            row[one.links] = True
-        for number, one in enumerate(activities):
-            sharing = np.flatnonzero(used[:number, one.links].any(axis=1))
-            for other in [activities[at] for at in sharing.tolist()]:
-                if not (one.group and one.group == other.group) and _meet(one, other):
-                    return False
+        numbers = np.array([self._sharing.number_of(one.links) for one in activities], np.int64)
+        shares = self._sharing.table()
+        for at, one in enumerate(activities):
+            sharing = np.flatnonzero(shares[numbers[at], numbers[:at]]).tolist()
+            others = [activities[other] for other in sharing]
+            apart = [other for other in others if not one.group or one.group != other.group]
+            if apart and _meet(one, apart):
+                return False
         return True
 
 
-def _meet(one: Activity, other: Activity) -> bool:
-    """True if a use of one began before one of the other ended, and ended after that began."""
-    begun = np.searchsorted(np.sort(other.begin_ns), one.end_ns, side="left")
-    ended = np.searchsorted(np.sort(other.end_ns), one.begin_ns, side="right")
+class _Sharing:
+    """Sets of links, and which of them share some.
+
+    Args:
+        links: So many there are.
+    """
+
+    def __init__(self, links: int) -> None:
+        self._links, self._sets = links, dict[int, Ints]()
+        self._numbers, self._table = dict[int, int](), np.zeros((0, 0), np.bool_)
+
+    def number_of(self, links: Ints) -> int:
+        """Number of the set that one array holds."""
+        self._sets[id(links)] = links  # which stays, so that its id is its own
+        return self._numbers.setdefault(id(links), len(self._numbers))
+
+    def table(self) -> NDArray[np.bool_]:
+        """(S, S) whether two sets share a link."""
+        if len(self._table) < len(self._sets):
+            used = np.zeros((len(self._sets), self._links), np.float32)
+            for row, links in zip(used, self._sets.values(), strict=True):
+                row[links] = 1.0
+            self._table = used @ used.T > 0.0
+        return self._table
+
+
+def _meet(one: Activity, others: Sequence[Activity]) -> bool:
+    """True if a use of one began before one of others ended, and ended after that began."""
+    begin = np.sort(np.concatenate([other.begin_ns for other in others]))
+    end = np.sort(np.concatenate([other.end_ns for other in others]))
+    begun = np.searchsorted(begin, one.end_ns, side="left")
+    # uses that take no time have not ended before one that takes none at the same time
+    ended = np.where(
+        one.begin_ns < one.end_ns,
+        np.searchsorted(end, one.begin_ns, side="right"),
+        np.searchsorted(end, one.begin_ns, side="left"),
+    )
     return bool((begun > ended).any())

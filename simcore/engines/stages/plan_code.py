@@ -2,8 +2,11 @@
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import fields
 from math import lcm
 from weakref import proxy
+
+import numpy as np
 
 from simcore.compute import COMPUTE_MODELS, ComputeModel
 from simcore.engines.events.input import Ints
@@ -23,6 +26,15 @@ _SHORT_RUNS = 2
 
 _NPUS = 4
 """Accelerators whose operator times one plan keeps."""
+
+
+class _Kept:
+    """A graph, and what it takes in memory."""
+
+    def __init__(self, graph: TrainingGraph) -> None:
+        self.graph = graph
+        values = [getattr(stage, one.name) for stage in graph.stages for one in fields(stage)]
+        self.size_bytes = sum([one.nbytes for one in values if isinstance(one, np.ndarray)])
 
 
 class PlanCode:
@@ -58,8 +70,12 @@ class PlanCode:
         return pipeline_code(self._with(batches), self._memo)
 
     def graph(self, batches: int) -> TrainingGraph:
-        """Graph, node by node."""
-        return expand_program(self._with(batches).program)
+        """Graph, node by node; that of a short run is kept."""
+        program = self._with(batches).program
+        if batches == self.batches:
+            return expand_program(program)
+        key = self._workload, self.plan, batches
+        return self._memo.of("short graphs", key, lambda: _Kept(expand_program(program))).graph
 
     def operator_ns(self, npu: Npu, compute: ComputeModel) -> Ints:
         """(O,) int64: time of each operator."""

@@ -18,6 +18,9 @@ CAPPED = -1
 """Bottleneck of a flow that its own cap holds."""
 NOWHERE = -1
 
+ROUNDING = 1e-12
+"""Part of a time by which it may lie above a whole number of ns and still be that one."""
+
 ACTIVE, UNUSED, WAITING, LOGGED, STAMP, ENDED, HEAP, GROUP, FREED = np.arange(9)
 """Counters: slots in use, slots given back, flows on their way to transfer, steps in the log, the
 last stamp, flows that ended, events of the filling, slots whose rates are asked for, links that
