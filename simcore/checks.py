@@ -12,7 +12,7 @@ from simcore.engines.collectives.switched import check_switches
 from simcore.engines.limits.size_range import Demand
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.machine import Npu, Platform
-from simcore.memo import Memo
+from simcore.memo import Memo, key_of
 from simcore.network import BACKENDS, check_network
 from simcore.network.dimensions import engine_dimensions
 from simcore.units import format_memory
@@ -36,6 +36,11 @@ class RunChecks:
     def __init__(self, memo: Memo | None = None) -> None:
         self._memo = memo or Memo()
 
+    @property
+    def memo(self) -> Memo:
+        """Memory of what workloads and plans decide."""
+        return self._memo
+
     def check(self, run: Run, *, memory: bool = True, margin: float = 0.0) -> None:
         """Check structure, and memory if asked for, of *run*; see ``check_run``."""
         _check_models(run)
@@ -43,7 +48,7 @@ class RunChecks:
         self.structure(workload, platform, plan)
         for tier in plan.offload.tiers:
             platform.tier(tier)
-        demand = self._memo.of("demand", (workload, plan), lambda: Demand.of(workload, plan))
+        demand = self._memo.of("demand", key_of(workload, plan), lambda: Demand.of(workload, plan))
         demand.check_times(workload, platform, run.system)
         if memory:
             self.memory(workload, platform, plan, margin)
@@ -54,7 +59,7 @@ class RunChecks:
 
     def structure_on(self, workload: Workload, plan: ParallelPlan, sizes: tuple[int, ...]) -> None:
         """``structure`` on a network with dimensions of *sizes*."""
-        key = workload, plan, sizes
+        key = key_of(workload, plan), sizes
         self._memo.of("structure", key, lambda: self._structure(workload, plan, sizes))
 
     def _structure(self, workload: Workload, plan: ParallelPlan, sizes: tuple[int, ...]) -> None:
@@ -67,7 +72,7 @@ class RunChecks:
         Raises:
             InfeasibleError: The plan does not divide the workload.
         """
-        return self._memo.of("groups", (workload, plan), lambda: _groups(workload, plan))
+        return self._memo.of("groups", key_of(workload, plan), lambda: _groups(workload, plan))
 
     def places(self, groups: Sequence[GroupLayout], sizes: tuple[int, ...]) -> None:
         """Check that *groups* lie on network dimensions of these *sizes*, in NPUs.
@@ -108,12 +113,12 @@ class RunChecks:
     def footprint(self, workload: Workload, plan: ParallelPlan) -> "Footprint":
         """See ``footprint``."""
         return self._memo.of(
-            "footprint", (workload, plan), lambda: _footprint(workload, plan, self._memo)
+            "footprint", key_of(workload, plan), lambda: _footprint(workload, plan, self._memo)
         )
 
     def runtime(self, workload: Workload, plan: ParallelPlan) -> "RuntimeMemory":
         """See ``runtime_memory``."""
-        needed, key = self.footprint(workload, plan), (workload, plan)
+        needed, key = self.footprint(workload, plan), key_of(workload, plan)
         return self._memo.of("runtime memory", key, lambda: _runtime(workload, plan, needed))
 
 

@@ -24,6 +24,7 @@ from simcore import (
     InfeasibleError,
     Platform,
     Run,
+    RunChecks,
     RunTemplate,
     SimulationError,
     check_memory,
@@ -121,6 +122,7 @@ class SimulatorEvaluator(Evaluator):
         with errors_named_for_run():
             self._runs = DesignRuns(what)
         self._margin = what.goals.memory_margin
+        self._rules = RunChecks()  # what checks find out of a plan, its simulation need not
         self._meter = CostMeter.of(what)
         self._bands = RunBands.of(what)
         self._backends = backends_of(what)
@@ -134,7 +136,7 @@ class SimulatorEvaluator(Evaluator):
     @cached_property
     def _simulator(self) -> "simcore.Simulator":
         """The simulator, of which a check has no need."""
-        return simcore.Simulator()
+        return simcore.Simulator(self._rules.memo)
 
     def prepare(self) -> None:
         self._simulator.prepare()
@@ -301,7 +303,7 @@ class SimulatorEvaluator(Evaluator):
         return self._meter.metrics(run.platform, metrics["iteration_time_s"], result.tokens)
 
     def checks(self) -> Sequence[Check]:
-        return RunFits(self.input, self.run).checks()
+        return RunFits(self.input, self.run, self._rules).checks()
 
     def canonical(self, design: Design) -> Design:
         """One order of waiting collectives, where it decides nothing.

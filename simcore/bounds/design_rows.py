@@ -26,7 +26,7 @@ from simcore.config import Run
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.kernels.bounds import tables as kernel_tables
 from simcore.kernels.bounds.tables import BoundTables
-from simcore.memory.footprint import footprint
+from simcore.memory.footprint import footprint_with
 from simcore.network import BACKENDS
 
 Ints = NDArray[np.int64]
@@ -86,7 +86,8 @@ class DesignRows:
 
     def add_footprint(self, run: Run) -> int:
         try:
-            self.footprint_bytes.append(float(footprint(run.workload, run.plan).total_bytes))
+            needed = footprint_with(run.workload, run.plan, self.work_floor.memo)
+            self.footprint_bytes.append(float(needed.total_bytes))
         except InfeasibleError:
             return INFEASIBLE
         return len(self.footprint_bytes) - 1

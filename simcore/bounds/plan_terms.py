@@ -4,6 +4,7 @@ The graph of one micro-batch (interleaved: of as many as the schedule asks for) 
 once; longer iterations repeat the same passes.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,19 +13,23 @@ from simcore.bounds.stage_paths import KnownShapes, Segment, StageReader
 from simcore.bounds.stage_sums import (
     Collective,
     PlanItems,
+    Rooms,
     StageSummer,
     StageSums,
     has_own_first_unit,
+    identity,
     overlaps,
 )
 from simcore.compute import ComputeModel
+from simcore.engines.stages.code import KeyedProgram
 from simcore.engines.stages.times import operator_times_ns
 from simcore.machine import Npu
-from simcore.memo import Memo
+from simcore.memo import Key, Memo
 from simcore.terms import NodeKind
-from simcore.workload import ParallelPlan, Workload, build_graph, microbatches
-from simcore.workload.graph import Axis, GroupLayout
+from simcore.workload import ParallelPlan, Workload, microbatches
+from simcore.workload.graph import Axis, GroupLayout, TrainingGraph
 from simcore.workload.groups import group_layouts
+from simcore.workload.program.write import TrainingProgram, expand_program, write_program
 from simcore.workload.rules import check_splits
 from simcore.workload.schedules import SCHEDULES
 
@@ -79,28 +84,101 @@ def plan_terms(
     few *= 2 if has_own_first_unit(plan) else 1
     short = workload.with_batch(plan.dp * plan.micro_batch * few)
     whole = microbatches(workload, plan)
-    graph = build_graph(short if whole >= few else workload, plan, memo)
-    operator_ns = operator_times_ns(graph.operators, npu, workload.precision, compute)
-    reader = _PlanReader(graph, operator_ns.tolist())
-    schedule = SCHEDULES[plan.schedule]()
-    stages = tuple(reader.stage(number) for number in range(plan.pp))
-    node_collectives = tuple(map(reader.node_collectives, reader.segments))  # numbers them too
+    program = write_program(short if whole >= few else workload, plan, memo)
+    operator_ns = operator_times_ns(program.operators, npu, workload.precision, compute).tolist()
+    known = _program_terms(program, operator_ns, memo)
+    alive = SCHEDULES[plan.schedule]().alive_units
     return PlanTerms(
         npus=plan.npus,
-        groups=tuple(group for axis, group in graph.groups.items() if axis is not Axis.EMBEDDING),
-        collectives=tuple(reader.collectives),
-        segments=tuple(reader.segments),
-        node_ns=tuple(map(reader.node_ns, reader.segments)),
-        node_collectives=node_collectives,
-        stages=stages,
-        held=tuple(
-            schedule.alive_units(stage, plan.pp, whole, plan.interleave) for stage in range(plan.pp)
-        ),
+        groups=tuple(group for axis, group in program.groups.items() if axis is not Axis.EMBEDDING),
+        collectives=tuple([identity(program.collectives[item]) for item in known.items]),
+        segments=known.segments,
+        node_ns=tuple([_node_ns(segment, operator_ns) for segment in known.segments]),
+        node_collectives=known.node_collectives,
+        stages=known.stages,
+        held=tuple(alive(stage, plan.pp, whole, plan.interleave) for stage in range(plan.pp)),
         batches=whole,
         interleave=plan.interleave,
-        message_bytes=reader.message_bytes(),
-        rooms=tuple(reader.rooms),
+        message_bytes=0 if known.message < 0 else program.message_bytes[known.message],
+        rooms=known.rooms_with(operator_ns),
         overlaps=overlaps(plan),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProgramTerms:
+    """Terms of all plans whose programs have one structure: all but times and sizes.
+
+    Attributes:
+        items: Of each collective of ``PlanTerms``, an item of the program that is it.
+        segments, node_collectives, stages: As in ``PlanTerms``.
+        rooms: Of each stage that differs, those of ``PlanTerms`` with operators for what they take.
+        message: Whose messages to the next stage are as large as the first one, -1: there are none.
+    """
+
+    items: tuple[int, ...]
+    segments: tuple[Segment, ...]
+    node_collectives: tuple[tuple[int, ...], ...]
+    stages: tuple[StageSums, ...]
+    rooms: tuple[Rooms, ...]
+    message: int
+
+    @property
+    def size_bytes(self) -> int:
+        """Estimate of the memory that they take."""
+        return 4096 + 256 * sum([len(segment.nodes) for segment in self.segments])
+
+    def rooms_with(self, operator_ns: Sequence[float]) -> tuple[tuple[tuple[int, ...], float], ...]:
+        """``PlanTerms.rooms`` where operators take *operator_ns*."""
+        found: dict[tuple[tuple[int, ...], float], None] = {}
+        for rooms in self.rooms:
+            timed = {(beside, float(operator_ns[compute])) for beside, compute in rooms}
+            found |= dict.fromkeys(sorted(timed))
+        return tuple(found)
+
+
+def _program_terms(
+    program: TrainingProgram, operator_ns: Sequence[float], memo: Memo
+) -> ProgramTerms:
+    """The terms of *program*, read from its graph unless a program like it is known."""
+    first: dict[Collective, int] = {}
+    equals = tuple([first.setdefault(identity(one), len(first)) for one in program.collectives])
+
+    def read() -> ProgramTerms:
+        graph = expand_program(program)
+        reader = _PlanReader(graph, operator_ns)
+        stages = tuple([reader.stage(number) for number in range(program.plan.pp)])
+        node_collectives = tuple(map(reader.node_collectives, reader.segments))  # numbers them too
+        return ProgramTerms(
+            items=tuple([equals.index(first[one]) for one in reader.collectives]),
+            segments=tuple(reader.segments),
+            node_collectives=node_collectives,
+            stages=stages,
+            rooms=tuple(reader.rooms),
+            message=_message(graph, program.message_bytes),
+        )
+
+    # what passes compute beside each other is summed up, and messages may differ in size
+    if overlaps(program.plan) or len(set(program.message_bytes)) > 1:
+        return read()
+    structure = KeyedProgram.of(program).structure
+    key = Key(structure, program.layout.spans, equals, has_own_first_unit(program.plan))
+    return memo.of("terms of programs", key, read)
+
+
+def _message(graph: TrainingGraph, message_bytes: Sequence[int]) -> int:
+    """``ProgramTerms.message``; *message_bytes*: from each stage to the next one around."""
+    first = graph.stages[0]
+    sends = np.flatnonzero(first.kind == NodeKind.SEND)
+    return message_bytes.index(int(first.size_bytes[sends[0]])) if sends.size else -1
+
+
+def _node_ns(segment: Segment, operator_ns: Sequence[float]) -> tuple[float, ...]:
+    return tuple(
+        [
+            float(operator_ns[item]) if kind == NodeKind.COMPUTE else 0.0
+            for kind, item in segment.nodes
+        ]
     )
 
 
@@ -142,17 +220,6 @@ class _PlanReader(PlanItems):
     """Collects segments and collectives while the stages of a graph are read."""
 
     known: dict[bytes, StageSums] = field(default_factory=dict)
-
-    def message_bytes(self) -> int:
-        first = self.graph.stages[0]
-        sends = np.flatnonzero(first.kind == NodeKind.SEND)
-        return int(first.size_bytes[sends[0]]) if sends.size else 0
-
-    def node_ns(self, segment: Segment) -> tuple[float, ...]:
-        return tuple(
-            float(self.operator_ns[item]) if kind == NodeKind.COMPUTE else 0.0
-            for kind, item in segment.nodes
-        )
 
     def node_collectives(self, segment: Segment) -> tuple[int, ...]:
         return tuple(

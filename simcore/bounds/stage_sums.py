@@ -15,7 +15,7 @@ from simcore.bounds.stage_paths import (
 from simcore.kernels.bounds import tables as kernel_tables
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload import ParallelPlan
-from simcore.workload.graph import Axis, TrainingGraph
+from simcore.workload.graph import Axis, CollectiveOp, TrainingGraph
 from simcore.workload.schedules import SCHEDULES, Units
 
 Collective = tuple[CollectiveKind, Axis, int]
@@ -23,6 +23,10 @@ Collective = tuple[CollectiveKind, Axis, int]
 
 Key = tuple[str, int]
 """A term of a sum: ``("collective", k)``, ``("exit", g)`` or ``("last", g)``."""
+
+Rooms = frozenset[tuple[tuple[int, ...], int]]
+"""Conditions of ways through a last pass: numbers of collectives, and the operator that takes more
+time than these in all."""
 
 _BETWEEN_STAGES = (Axis.PP, Axis.EMBEDDING)
 
@@ -42,26 +46,30 @@ class PlanItems:
     Attributes:
         graph: Of the plan.
         operator_ns: Times of its operators.
-        rooms: Conditions of the ways through last passes, see ``PlanTerms.rooms``.
+        rooms: Conditions of the ways through the last pass of each stage.
     """
 
     graph: TrainingGraph
     operator_ns: Sequence[float]
     collectives: dict[Collective, int] = field(default_factory=dict)
     segments: dict[Segment, int] = field(default_factory=dict)
-    rooms: dict[tuple[tuple[int, ...], float], None] = field(default_factory=dict)
+    rooms: list[Rooms] = field(default_factory=list)
 
     def number(self, item: int) -> int:
         """Number of the collective *item* among the distinct ones; -1 between stages."""
         operation = self.graph.collectives[item]
         if operation.axis in _BETWEEN_STAGES:
             return -1
-        key = (operation.kind, operation.axis, operation.size_bytes)
-        return self.collectives.setdefault(key, len(self.collectives))
+        return self.collectives.setdefault(identity(operation), len(self.collectives))
 
     def segment(self, segment: Segment) -> int:
         """Number of a segment."""
         return self.segments.setdefault(segment, len(self.segments))
+
+
+def identity(operation: CollectiveOp) -> Collective:
+    """All that tells one collective from another."""
+    return operation.kind, operation.axis, operation.size_bytes
 
 
 def overlaps(plan: ParallelPlan) -> bool:
@@ -121,16 +129,12 @@ class StageSummer:
         if overlaps(plan) or SCHEDULES[plan.schedule].splits_backward:
             return {}
         found = last_pass(self._reader, unit, self._leaves(unit))
-        rooms = {
-            (
-                tuple(map(self._plan.number, room.beside)),
-                float(self._plan.operator_ns[room.compute]),
-            )
-            for room in found.rooms
-        }
+        rooms = frozenset(
+            [(tuple(map(self._plan.number, room.beside)), room.compute) for room in found.rooms]
+        )
         if not found.segments or any(-1 in beside for beside, _ in rooms):
             return {}
-        self._plan.rooms |= dict.fromkeys(sorted(rooms))
+        self._plan.rooms.append(rooms)
         numbers = [self._plan.segment(segment) for segment in found.segments]
         before = Counter(("exit", number) for number in numbers[:-1])
         return {

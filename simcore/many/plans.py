@@ -13,7 +13,7 @@ from simcore.engines.stages.counts import NodeCounts
 from simcore.engines.stages.plan_code import PlanCode, plan_code
 from simcore.errors import InfeasibleError
 from simcore.kernels.many import tables
-from simcore.memo import Memo
+from simcore.memo import Memo, key_of
 from simcore.memory.footprint import Footprint
 from simcore.terms import CollectiveKind
 from simcore.workload import ParallelPlan, Workload, total_model_flop
@@ -96,7 +96,7 @@ class PlanRow:
             groups = _lying(group_layouts(workload, plan))
             return cls(workload=workload, plan=plan, groups=groups, apart=ONE_BY_ONE)
         try:
-            demand = memo.of("demand", (workload, plan), lambda: Demand.of(workload, plan))
+            demand = memo.of("demand", key_of(workload, plan), lambda: Demand.of(workload, plan))
         except InfeasibleError:
             groups = _lying(group_layouts(workload, plan))
             return cls(workload=workload, plan=plan, groups=groups, apart="sizes are out of range")

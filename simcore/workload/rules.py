@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from simcore.errors import InfeasibleError
-from simcore.memo import Memo
+from simcore.memo import Memo, key_of
 from simcore.workload.base import Rule, TableMemory, Workload
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.offload import OWN
@@ -47,7 +47,7 @@ def checked_share(workload: Workload, plan: ParallelPlan, memo: Memo) -> NpuShar
         check_splits(workload, plan)
         return workload.share(plan)
 
-    return memo.of("share", (workload, plan), share)
+    return memo.of("share", key_of(workload, plan), share)
 
 
 def _schedule_rule(workload: Workload, plan: ParallelPlan) -> Rule:

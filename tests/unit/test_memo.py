@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simcore.memo import SMALL_BYTES, Memo
+from simcore.memo import SMALL_BYTES, Key, Memo, key_of
 
 
 @dataclass
@@ -66,3 +66,19 @@ def test_all_but_the_last_take_no_more_than_the_limit(puts: list[tuple[int, int]
         blocks[key] = memo.put("step", key, Block(size))
     kept = [key for key, block in blocks.items() if memo.of("step", key, fresh) is block]
     assert sum(blocks[key].size_bytes for key in kept) <= 20 or len(kept) == 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=12))
+def test_keys_are_equal_where_their_parts_are(pairs: list[tuple[int, int]]) -> None:
+    memo = Memo()
+    for pair in pairs:
+        assert key_of(*pair) == Key(*pair)
+        assert (key_of(*pair) == Key(0, 0)) == (pair == (0, 0))
+        assert memo.of("pairs", key_of(*pair), lambda pair=pair: pair) == pair
+
+
+def test_a_thing_that_is_in_a_new_place_has_a_new_key() -> None:
+    one, other = frozenset({1}), frozenset({2})
+    assert key_of(one, other) is key_of(one, other)
+    assert key_of(other, one) != key_of(one, other)
+    assert Key(1) != 1

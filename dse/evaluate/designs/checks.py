@@ -40,9 +40,20 @@ class RunFits:
     see for each shape of the network is where the plan's groups lie on it.
     """
 
-    def __init__(self, what: EvaluatorInput, run: Callable[[Design], Run]) -> None:
-        """*run*: the run that a design means."""
-        self._what, self._run, self._checks = what, run, RunChecks()
+    def __init__(
+        self,
+        what: EvaluatorInput,
+        run: Callable[[Design], Run],
+        checks: RunChecks | None = None,
+    ) -> None:
+        """Prepare the rules.
+
+        Args:
+            what: The study.
+            run: The run that a design means.
+            checks: Those of runs, with what is known of plans; None: nothing is.
+        """
+        self._what, self._run, self._checks = what, run, checks or RunChecks()
         in_memory = _knobs_where(what.parameters, bears_on_memory)
         self._of_plan = in_memory - _knobs_where(what.parameters, _bears_on_dimensions)
         self._of_shape = in_memory - _knobs_where(what.parameters, _bears_on_plan)

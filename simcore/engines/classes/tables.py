@@ -90,12 +90,12 @@ class ClassTables:
 
 
 def _nodes(graph: TrainingGraph, lowered: Lowered, *, in_step: bool) -> Ints:
-    node = np.zeros((lowered.node.shape[0] + 1, f.NODE_FIELDS), np.int64)
-    node[:-1] = lowered.node
-    node[-1, n.CHILDREN] = lowered.child.size
+    """The nodes, with the collectives of those that wait for all members."""
     kind = lowered.node[:, n.KIND]
     meets = kind == n.SHARED
     if not in_step:
         meets |= kind == n.COMMUNICATION
-    node[:-1, f.ITEM] = np.where(meets, np.concatenate([s.item for s in graph.stages]), -1)
-    return node
+    for stage, first in zip(graph.stages, lowered.stage_start.tolist(), strict=False):
+        own = np.flatnonzero(meets[first : first + stage.nodes])
+        lowered.rows[first + own, f.ITEM] = stage.item[own]
+    return lowered.rows

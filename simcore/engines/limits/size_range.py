@@ -184,15 +184,16 @@ class Traffic:
         rounds = float(messages.sum())
         sent_bytes = float((messages * message_bytes.astype(float)).sum())
         member_bytes, largest = 0.0, int(message_bytes.max(initial=0))
-        sizes = {axis: group.size for axis, group in groups.items()}
+        sizes = {axis: (group.size, trips(group.size)) for axis, group in groups.items()}
         for operation, times in zip(collectives, runs.sum(axis=0).tolist(), strict=True):
-            members, buffer_bytes = sizes[operation.axis], operation.size_bytes
+            (members, each), buffer_bytes = sizes[operation.axis], operation.size_bytes
             if operation.kind in GATHERING:
                 buffer_bytes *= members
             rounds += times * 4.0 * members
-            sent_bytes += times * trips(members) * buffer_bytes
-            member_bytes += times * trips(members) * members
-            largest = max(largest, buffer_bytes)
+            sent_bytes += times * each * buffer_bytes
+            member_bytes += times * each * members
+            if buffer_bytes > largest:
+                largest = buffer_bytes
         return cls(
             rounds=rounds, sent_bytes=sent_bytes, member_bytes=member_bytes, largest_bytes=largest
         )

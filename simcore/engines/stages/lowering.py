@@ -13,6 +13,7 @@ from simcore.errors import SimulationError
 from simcore.kernels.classes import layout as f
 from simcore.kernels.classes.children import invert_dependencies
 from simcore.kernels.classes.layout import Ints
+from simcore.kernels.classes.nodes import write_nodes
 from simcore.kernels.collectives.phase_machine import message_ns
 from simcore.kernels.npu import layout as n
 from simcore.machine import Dimension
@@ -43,7 +44,9 @@ class Lowered:
     """The executor's programs and what its results are booked under.
 
     Attributes:
-        node: (T, NODE_FIELDS) int64, all stages' nodes, one stage after another, before they run.
+        rows: (T + 1, NODE_FIELDS) int64, all stages' nodes, one stage after another; the last row
+            says where the children of the node before it end. Whoever executes them notes there
+            when they start and end: to copy them takes as long as half of a run.
         child: (E,) int64, their children.
         stage_start: (S + 1,) int64, where each stage's nodes begin.
         categories: Names of the booking categories: phases of compute, axes of communication,
@@ -51,11 +54,16 @@ class Lowered:
         shared: Collectives between stages, by number.
     """
 
-    node: Ints
+    rows: Ints
     child: Ints
     stage_start: Ints
     categories: tuple[str, ...]
     shared: tuple[PlacedCollective, ...]
+
+    @property
+    def node(self) -> Ints:
+        """(T, NODE_FIELDS) int64: the nodes."""
+        return self.rows[:-1]
 
 
 def p2p_hop(dimensions: Sequence[Dimension], source: int, target: int) -> tuple[int, int]:
@@ -99,16 +107,17 @@ def lower(
         transfer_ns: (T,) int64, time of each transfer into or out of a tier of memory.
         messages: Times of messages between stages; None: on idle links.
     """
-    tables = _tables(graph, operator_ns, collective_times, transfer_ns)
+    categories, first_item, items = _items(graph, operator_ns, collective_times, transfer_ns)
     sizes = [stage.nodes for stage in graph.stages]
     stage_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    node = np.zeros((int(stage_start[-1]), f.NODE_FIELDS), np.int64)
-    node[:, [n.MATE, f.STARTED, f.HAS_ENDED, f.ITEM]] = -1
+    rows = np.empty((int(stage_start[-1]) + 1, f.NODE_FIELDS), np.int64)
+    node, rows[-1] = rows[:-1], 0
     child = np.empty(sum(stage.dep.size for stage in graph.stages), np.int64)
+    rows[-1, n.CHILDREN] = child.size
     edges = 0
     for stage, first in zip(graph.stages, stage_start.tolist(), strict=False):
         own = node[first : first + stage.nodes]
-        _lower_stage(stage, tables, own)
+        write_nodes(stage.kind, stage.item, stage.stage, first_item, items, own)
         _time_messages(stage, messages, dimensions, graph.plan.stage_stride, own)
         node[first, n.CHILDREN] = edges
         invert_dependencies(stage.dep_start, stage.dep, first, child, node)
@@ -118,10 +127,10 @@ def lower(
     for number, collective in enumerate(shared):
         node[list(collective.nodes), n.MATE] = number
     return Lowered(
-        node=node,
+        rows=rows,
         child=child,
         stage_start=stage_start,
-        categories=tables.categories,
+        categories=categories,
         shared=shared,
     )
 
@@ -130,9 +139,8 @@ def with_losses(lowered: Lowered, graph: TrainingGraph, taking: Taking | None) -
     """*lowered* with what communication takes, and what computes lose with it; None: nothing."""
     if taking is None:
         return lowered
-    node = lowered.node.copy()
     for stage, first in zip(graph.stages, lowered.stage_start.tolist(), strict=False):
-        own = node[first : first + stage.nodes]
+        own = lowered.rows[first : first + stage.nodes]
         sends = np.flatnonzero(stage.kind == NodeKind.SEND)
         parts = np.zeros((stage.nodes, 2), np.int64)
         parts[sends] = taking.of_sends(stage.size_bytes[sends], own[sends, n.DURATION])
@@ -143,82 +151,50 @@ def with_losses(lowered: Lowered, graph: TrainingGraph, taking: Taking | None) -
             nodes = np.flatnonzero(stage.kind == kind)
             parts[nodes] = of_items[stage.item[nodes]]
         own[:, f.CORES], own[:, f.MEMORY] = parts[:, 0], parts[:, 1]
-    return replace(lowered, node=node, categories=(*lowered.categories, LOST))
+    return replace(lowered, categories=(*lowered.categories, LOST))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Tables:
-    """Per operator, collective and transfer, what its nodes get."""
-
-    categories: tuple[str, ...]
-    operator_ns: Ints
-    operator_category: NDArray[np.int32]
-    collective_ns: Ints
-    last_step_ns: Ints
-    collective_category: NDArray[np.int32]
-    is_shared: NDArray[np.bool_]
-    p2p_category: int
-    transfer_ns: Ints
-    transfer_category: NDArray[np.int32]
-    port: Ints
-
-
-def _tables(
+def _items(
     graph: TrainingGraph,
     operator_ns: Ints,
     collective_times: Sequence[CollectiveTime | None],
     transfer_ns: Ints,
-) -> _Tables:
-    phases = list(dict.fromkeys(str(operator.phase) for operator in graph.operators))
-    axes = list(dict.fromkeys([*(str(c.axis) for c in graph.collectives), "pp"]))
-    tiers = list(dict.fromkeys(transfer.category for transfer in graph.transfers))
-    categories = (*phases, *axes, *tiers)
+) -> tuple[tuple[str, ...], Ints, Ints]:
+    """Categories, and as ``write_nodes`` reads them where the items of each kind begin, and these.
+
+    Operators, then collectives, transfers, sends and receives.
+    """
     ports = ports_of(graph.transfers)
-    return _Tables(
-        categories=categories,
-        operator_ns=operator_ns,
-        operator_category=_indices([str(o.phase) for o in graph.operators], categories),
-        collective_ns=np.array([t.duration_ns if t else 0 for t in collective_times], np.int64),
-        last_step_ns=np.array([t.last_step_ns if t else 0 for t in collective_times], np.int64),
-        collective_category=_indices([str(c.axis) for c in graph.collectives], categories),
-        is_shared=np.array([time is None for time in collective_times], np.bool_),
-        p2p_category=categories.index("pp"),
-        transfer_ns=transfer_ns,
-        transfer_category=_indices([t.category for t in graph.transfers], categories),
-        port=np.array([ports[transfer.port] for transfer in graph.transfers], np.int64),
-    )
+    rows: list[tuple[int, int, str, int]] = [
+        (time, ON_ITS_START, str(operator.phase), n.COMPUTE)
+        for operator, time in zip(graph.operators, operator_ns.tolist(), strict=True)
+    ]
+    first = np.zeros(max(NodeKind) + 1, np.int64)
+    first[NodeKind.COLLECTIVE] = len(rows)
+    rows += [
+        (time.duration_ns, time.last_step_ns, str(operation.axis), n.COMMUNICATION)
+        if time
+        else (0, 0, str(operation.axis), n.SHARED)
+        for operation, time in zip(graph.collectives, collective_times, strict=True)
+    ]
+    first[[NodeKind.MEM_LOAD, NodeKind.MEM_STORE]] = len(rows)
+    rows += [
+        (time, ON_ITS_START, transfer.category, n.TRANSFER + ports[transfer.port])
+        for transfer, time in zip(graph.transfers, transfer_ns.tolist(), strict=True)
+    ]
+    first[[NodeKind.SEND, NodeKind.RECV]] = len(rows), len(rows) + 1
+    rows += [(0, ON_ITS_START, "pp", kind) for kind in (n.SEND, n.RECV)]
+    categories = _categories(graph)
+    number = {name: at for at, name in enumerate(categories)}
+    numbered = [(time, lead, number[name], kind) for time, lead, name, kind in rows]
+    return categories, first, np.array(numbered, np.int64)
 
 
-def _indices(names: list[str], categories: tuple[str, ...]) -> NDArray[np.int32]:
-    return np.array([categories.index(name) for name in names], np.int32)
-
-
-def _lower_stage(stage: StageGraph, tables: _Tables, node: Ints) -> None:
-    """Fill the records *node*, (N, NODE_FIELDS), of one stage's nodes."""
-    node[:, f.STAGE] = stage.stage
-    kind, duration = node[:, n.KIND], node[:, n.DURATION]
-    last_step, category = node[:, n.LAST_STEP], node[:, n.CATEGORY]
-    last_step[:] = ON_ITS_START
-    category[:] = tables.p2p_category
-    compute = np.flatnonzero(stage.kind == NodeKind.COMPUTE)
-    item = stage.item[compute]
-    kind[compute] = n.COMPUTE
-    duration[compute] = tables.operator_ns[item]
-    category[compute] = tables.operator_category[item]
-    collective = np.flatnonzero(stage.kind == NodeKind.COLLECTIVE)
-    item = stage.item[collective]
-    local, shared = n.COMMUNICATION, n.SHARED
-    kind[collective] = np.where(tables.is_shared[item], shared, local)
-    duration[collective] = tables.collective_ns[item]
-    last_step[collective] = tables.last_step_ns[item]
-    category[collective] = tables.collective_category[item]
-    moves = np.flatnonzero(np.isin(stage.kind, (NodeKind.MEM_LOAD, NodeKind.MEM_STORE)))
-    item = stage.item[moves]
-    kind[moves] = n.TRANSFER + tables.port[item]
-    duration[moves] = tables.transfer_ns[item]
-    category[moves] = tables.transfer_category[item]
-    kind[stage.kind == NodeKind.RECV] = n.RECV
-    kind[stage.kind == NodeKind.SEND] = n.SEND
+def _categories(graph: TrainingGraph) -> tuple[str, ...]:
+    phases = dict.fromkeys([str(operator.phase) for operator in graph.operators])
+    axes = dict.fromkeys([*[str(c.axis) for c in graph.collectives], "pp"])
+    tiers = dict.fromkeys([transfer.category for transfer in graph.transfers])
+    return (*phases, *axes, *tiers)
 
 
 def _place_messages(stage: StageGraph, messages: MessageTimes, node: Ints) -> None:

@@ -15,7 +15,7 @@ from simcore.engines.stages.counts import NodeCounts, counts_of_program
 from simcore.engines.stages.times import OperatorTimes
 from simcore.kernels.stages.pipeline_period import KEPT
 from simcore.machine import Npu
-from simcore.memo import Memo
+from simcore.memo import Memo, key_of
 from simcore.workload import ParallelPlan, Workload, microbatches
 from simcore.workload.graph import TrainingGraph
 from simcore.workload.program.write import ProgramWriter, TrainingProgram, expand_program
@@ -99,7 +99,7 @@ class PlanCode:
     def _with(self, batches: int) -> KeyedProgram:
         if batches == self.runs[0]:
             return self._shortest
-        key = self._workload, self.plan, batches
+        key = key_of(self._workload, self.plan), batches
         return self._memo.of(
             "longer programs", key, lambda: KeyedProgram.of(self._writer.program(batches))
         )
@@ -113,7 +113,7 @@ def plan_code(workload: Workload, plan: ParallelPlan, memo: Memo) -> PlanCode:
     """
     # which keeps the code: held weakly, the memory of runs ends with them, not at a collection
     held = proxy(memo)
-    return memo.of("programs", (workload, plan), lambda: PlanCode(workload, plan, held))
+    return memo.of("programs", key_of(workload, plan), lambda: PlanCode(workload, plan, held))
 
 
 def _short_runs(plan: ParallelPlan, batches: int) -> Iterator[int]:

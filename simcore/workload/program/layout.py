@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.memo import Key
 from simcore.workload.base import Workload
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.piece import Origin, Piece, Section
@@ -225,4 +226,4 @@ def layout_key(workload: Workload, plan: ParallelPlan, ends: OrderEnds) -> Hasha
     chosen = [value for name, value in plan.__dict__.items() if name not in _AMOUNTS]
     degrees = plan.tp, plan.cp, plan.gradient_replicas, plan.ep, plan.expert_tp
     spread = [degree > 1 for degree in degrees]
-    return workload.model, ends, plan.last_stage == 0, *spread, *chosen
+    return Key(workload.model, ends, plan.last_stage == 0, *spread, *chosen)

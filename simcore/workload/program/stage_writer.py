@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from simcore.memo import Memo
 from simcore.workload.base import Net
@@ -143,5 +143,5 @@ class StageWriter:
             stage=end.stage,
             layers=own.of_counts(end.layers),
         )
-        means = replace(self.means, catalog=Catalog())
+        means = Means(plan=self.plan, share=self.means.share, catalog=Catalog())
         return Tail(means=means, parameters=parameters, layers=own, chunks=end.chunks).write()

@@ -1,6 +1,6 @@
 """Writes what every stage does: its units in order, and the pieces that they are made of."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from simcore.memo import Memo
 from simcore.workload.base import Workload, microbatches
@@ -33,6 +33,7 @@ from simcore.workload.program.units.orders import (
 )
 from simcore.workload.program.units.templates import Templates, assemble
 from simcore.workload.program.units.writers import unit_writer
+from simcore.workload.program.work import Means
 from simcore.workload.schedules import Units
 from simcore.workload.spans import chunk_spans
 
@@ -146,10 +147,11 @@ class ProgramWriter:
     def __init__(self, workload: Workload, plan: ParallelPlan, memo: Memo) -> None:
         self._workload, self._plan, self._memo = workload, plan, memo
         writer = unit_writer(workload, plan, memo)
+        known = writer.passes.means
         self._stages = StageWriter(
             model=workload.model,
             plan=plan,
-            means=replace(writer.passes.means, plan=plan),
+            means=Means(plan=plan, share=known.share, catalog=known.catalog),
             writer=writer,
             tail_key=tail_key(writer.parameters, plan, writer.passes.means.share),
             memo=memo,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
+from simcore.memo import Key
 from simcore.terms import CollectiveKind, LayerKind, NodeKind
 from simcore.workload.graph import Axis, CollectiveOp, PassPhase
 from simcore.workload.npu_share import NpuShare
@@ -223,4 +224,4 @@ def tail_key(layers: LayerParameters, plan: ParallelPlan, share: NpuShare) -> Ha
     held = tuple(layers.of_kind.values()), share.table_parameters, plan.last_stage
     stored = share.element_bytes, share.weight_bytes, share.gradient_bytes
     kept = share.moments, share.moment_bytes, share.product_format, share.kept_number_bytes
-    return *held, *stored, *kept, *spread, *chosen
+    return Key(*held, *stored, *kept, *spread, *chosen)

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from simcore.memo import Memo
+from simcore.memo import Key, Memo
 from simcore.terms import LayerKind
 from simcore.workload.base import Net, Workload
 from simcore.workload.npu_share import NpuShare
@@ -72,7 +72,7 @@ def layer_key(workload: Workload, plan: ParallelPlan, share: NpuShare) -> Hashab
     elif plan.zero_stage >= 2 or plan.overlap_weights:
         met = movers(plan)
     chosen = [value for name, value in plan.__dict__.items() if name not in _OUTSIDE_UNITS]
-    return workload.model, share, met, plan.last_stage == 0, *chosen
+    return Key(workload.model, share, met, plan.last_stage == 0, *chosen)
 
 
 def _writer(
