@@ -214,7 +214,8 @@ def _all_reduces(
     if _is_ringed(fabric) and not (fabric.copies and fabric.reduces):
         soon, later = _split(ring, _ring_counts(fabric, chunks, seed, 2), known, aim * piece)
         yield from soon
-    if counts[0] * hops > SHORT and comes_apart(fabric, aim):
+    soon_there = fabric.latency.max(initial=0.0) <= _LATE * aim * piece
+    if hops > SHORT and soon_there and comes_apart(fabric, aim):
         # no pairs of trees load links less, and a part alone is planned in a fraction of the time
         yield from _in_two_parts(fabric, piece, chunks, seed, aim)
     else:
