@@ -14,7 +14,7 @@ from simcore.kernels.flows.controlled_state import COLUMNS, Moving, Senders, Way
 from simcore.kernels.flows.waits import followers_of
 
 STEP_NS = 250.0
-"""Length of a step; as many of 81 recorded cases are near with a quarter of it, and with twice it."""
+"""Length of a step; as many of 81 recorded cases are near with a quarter or twice of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
