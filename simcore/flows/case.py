@@ -118,7 +118,7 @@ def case_of(data: object) -> FlowCase:
 
 
 def _reversed(graph: NetworkGraph, routes: RouteTable) -> RouteTable:
-    """The same ways in the other direction.
+    """Ways back over the same cables.
 
     Raises:
         ConfigError: A link has none.

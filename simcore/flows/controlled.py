@@ -14,7 +14,7 @@ from simcore.kernels.flows.controlled_state import COLUMNS, Moving, Senders, Way
 from simcore.kernels.flows.waits import followers_of
 
 STEP_NS = 250.0
-"""Length of a step: with a quarter of it ends of flows move by less than a percent."""
+"""Length of a step; as many of 81 recorded cases are near with a quarter or twice of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,19 +91,10 @@ class _Tables:
     ) -> None:
         ways, back = _of_flows(ways, flows.route), _of_flows(back, flows.route)
         self._rate, self._latency = graph.bytes_per_s * 1e-9, graph.latency_ns
-        packets = np.maximum(1.0, np.ceil(flows.size_bytes / control.payload_bytes))
-        size = np.maximum(flows.size_bytes, 1.0) + packets * control.header_bytes
-        last = np.minimum(flows.size_bytes, control.payload_bytes) + control.header_bytes
         full = control.payload_bytes + control.header_bytes
-        there, home = self._trip(ways, full), self._trip(back, control.ack_bytes)
-        hops = np.diff(ways.offsets)
-        first = self._rate[ways.links[ways.offsets[:-1]]]
-        cap = flows.cap_bytes_per_s
-        line = first if cap is None else np.minimum(first, cap * 1e-9)
-        told = self._rest(ways, full) + np.repeat(home, hops)
-        late = self._trip(ways, last) - last / first + home
+        home = self._trip(back, control.ack_bytes)
+        told = self._rest(ways, full) + np.repeat(home, np.diff(ways.offsets))
         trip = longest or self._longest(ways, control)
-        window = np.inf if not control.has_window else trip.window_bytes
         self.given = control.given(trip.ns)
         self.ways = Ways(
             capacity=self._rate,
@@ -113,21 +104,36 @@ class _Tables:
             back_offsets=back.offsets,
             back_links=back.links,
         )
+        window = trip.window_bytes if control.has_window else np.inf
+        self.senders = self._senders(ways, home, flows, control, window)
+        self.moving = self._still(flows)
+
+    def _senders(
+        self, ways: RouteTable, home: Floats, flows: FlowTable, control: FlowControl, window: float
+    ) -> Senders:
+        """Flows, whose acknowledgements are *home* (F,) after a packet has come, on idle links."""
+        packets = np.maximum(1.0, np.ceil(flows.size_bytes / control.payload_bytes))
+        size = np.maximum(flows.size_bytes, 1.0) + packets * control.header_bytes
+        last = np.minimum(flows.size_bytes, control.payload_bytes) + control.header_bytes
+        idle = self._trip(ways, control.payload_bytes + control.header_bytes) + home
+        first = self._rate[ways.links[ways.offsets[:-1]]]
+        cap = flows.cap_bytes_per_s
+        # a fluid passes one link in a step
+        back = np.rint(idle / STEP_NS).astype(np.int64) - np.diff(ways.offsets) + 1
         offsets, followers = _followers(flows)
-        self.senders = Senders(
+        return Senders(
             size=size,
             packet=size / packets,
-            line=line,
+            line=first if cap is None else np.minimum(first, cap * 1e-9),
             window=np.full(len(flows), window),
-            idle=there + home,
+            idle=idle,
             ack=packets * control.ack_bytes / size,
-            back=np.maximum(1, np.rint((there + home) / STEP_NS).astype(np.int64) - hops + 1),
-            late=late,
+            back=np.maximum(1, back),
+            late=self._trip(ways, last) - last / first + home,
             start=flows.start_ns,
             offsets=offsets,
             followers=followers,
         )
-        self.moving = self._still(flows)
 
     def _trip(self, ways: RouteTable, size: Floats | float) -> Floats:
         """(F,) time of a packet along each way, stored whole at every link."""

@@ -38,7 +38,7 @@ class FlowControl(Schema):
 
     @property
     def has_window(self) -> bool:
-        """Whether a sender has at most a round trip's bytes under way."""
+        """True if a sender has at most a round trip's bytes under way."""
         return False
 
     def _rates(self, more_bytes_per_s: float) -> list[float]:

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 from simcore.engines.classes.period import Repeats
 from simcore.engines.classes.places import AlikePlaces
@@ -15,16 +16,18 @@ from simcore.workload.graph import TrainingGraph
 
 def run_by_classes(known: PlanCode, times: ProgramTimes, machine: MachineTimes) -> Ran:
     """Run as many micro-batches as show a steady state of all classes, and repeat it."""
-    in_step = not (machine.system.phase_end == "each" and times.ends_differ)
-
-    def run(graph: TrainingGraph, repeats: Repeats | None) -> tuple[Lowered, Execution]:
-        lowered = _lowered(graph, times, machine)
-        one = _executor(graph, lowered, times, machine, in_step=in_step)
-        return lowered, one.run(machine.system.profile, repeats)
-
-    found = run_steady(known, run)
+    found = run_steady(known, partial(_run, times, machine))
     assert found is not None
     return found
+
+
+def _run(
+    times: ProgramTimes, machine: MachineTimes, graph: TrainingGraph, repeats: Repeats | None
+) -> tuple[Lowered, Execution]:
+    in_step = not (machine.system.phase_end == "each" and times.ends_differ)
+    lowered = _lowered(graph, times, machine)
+    one = _executor(graph, lowered, times, machine, in_step=in_step)
+    return lowered, one.run(machine.system.profile, repeats)
 
 
 def run_steady(

@@ -103,7 +103,7 @@ def _next_begin(moving: Moving) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _send(ways: Ways, senders: Senders, moving: Moving, active: int, clock: Floats) -> None:
-    """What each sender sends in this step: what it wants to, or a fair part of its first link."""
+    """Send in this step what each sender wants to, or a fair part of its first link."""
     span, time, wanted = clock[0], clock[1], moving.wanted
     moving.queue[:] = 0.0
     for at in range(active):

@@ -15,7 +15,7 @@ WAITS, SENDS, ENDS, ENDED = range(4)
 """Stages of a flow: before it begins, before its last byte is through, on the way back, over."""
 
 NOT_YET = -1.0
-"""Of a last byte: it is not told yet when it leaves a link."""
+"""Time at which a last byte leaves a link that it has just come to."""
 
 # What every sender knows: its rate, bytes sent and acknowledged; the rest is the control's own.
 RATE, SENT, KNOWN, OWN = range(4)
@@ -43,7 +43,7 @@ class Ways(NamedTuple):
 
 
 class Senders(NamedTuple):
-    """What flows are.
+    """Flows, as their senders see them.
 
     Attributes:
         size: (F,) bytes.
@@ -73,7 +73,7 @@ class Senders(NamedTuple):
 
 
 class Moving(NamedTuple):
-    """What changes.
+    """State of flows and links.
 
     Attributes:
         stage: (F,) see above.
