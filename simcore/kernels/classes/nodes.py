@@ -9,8 +9,8 @@ from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
 
 TIME, LEAD, CATEGORY, KIND, ITEM_FIELDS = range(5)
-"""Of an item: how long its nodes take, how long before their end the event that ends them was
-scheduled, what their time is booked under, and their kind for the kernels."""
+"""Fields of an item: how long its nodes take, how long before their end the event that ends them
+was scheduled, what their time is booked under, and their kind for the kernels."""
 
 
 @njit(cache=True)
