@@ -50,7 +50,8 @@ def write_rows(
     receives = children + edges
     misses = receives + sequence.shape[0] + pieces
     fixed = np.zeros(misses + rows - 2 * pieces - 1, np.int64)
-    sections = Sections(np.empty(MOST_PLACES, np.int64), np.zeros(MOST_PLACES, np.int64))
+    empty = np.zeros((3, MOST_PLACES), np.int64)
+    sections = Sections(empty[0], empty[1], empty[2])
     places = 1
     record = np.zeros((pieces, f.PIECE_FIELDS), np.int64)
     row = n.ZERO
@@ -159,9 +160,9 @@ def _write_children(
 
 @njit(cache=True)
 def _close_nodes(fixed: Ints, piece: Ints) -> None:
-    """Mark the computes and collectives that are CLOSED.
+    """Mark the computes and collectives that are CLOSED, and those of the others that LEAD on.
 
-    These are the ends of passes, and what sends, collectives between stages, transfers, and nodes
+    CLOSED are the ends of passes, and what sends, collectives between stages, transfers, and nodes
     that wait for a message too, wait for.
     """
     row, nodes = piece[f.ROWS], piece[f.NODES]
@@ -181,6 +182,10 @@ def _close_nodes(fixed: Ints, piece: Ints) -> None:
             kind = fixed[row + child * f.NODE_FIELDS + n.KIND]
             closed = closed or waits[child] or kind > n.COMMUNICATION
         fixed[at + n.MATE] = f.CLOSED if closed else 0
+        begin, children = fixed[at + n.CHILDREN], fixed[at + f.NODE_FIELDS + n.CHILDREN]
+        is_only = children - begin == 1 and fixed[begin] == place + 1
+        if not closed and is_only and fixed[at + f.NODE_FIELDS + n.MISSING] == 1:
+            fixed[at + n.MATE] = f.LEADS
 
 
 @njit(cache=True)

@@ -28,10 +28,12 @@ class Sections(NamedTuple):
 
     Attributes:
         first: (Q,) int64, address of the first node of an example.
+        place: (Q,) int64, its place in its piece.
         nodes: (Q,) int64, from there to the next node like it.
     """
 
     first: Ints
+    place: Ints
     nodes: Ints
 
 
@@ -65,12 +67,13 @@ def mark_sections(fixed: Ints, piece: Ints, known: Sections, places: int) -> int
             continue
         first = row + place * f.NODE_FIELDS
         number = 1
-        while number < places and not _equal(fixed, known, number, first, length):
+        while number < places and not _equal(fixed, known, number, first, place, length):
             number += 1
         if number == MOST_PLACES:
             continue
         if number == places:
-            known.first[number], known.nodes[number] = first, length
+            known.first[number], known.place[number] = first, place
+            known.nodes[number] = length
             places += 1
         for passed in range(times + 1):
             at = first + passed * length * f.NODE_FIELDS
@@ -92,7 +95,7 @@ def _section(
         if lowest[last] < first or parents[last] != fixed[at + n.MISSING]:
             break
         before = at - f.NODE_FIELDS
-        if fixed[before + n.KIND] > n.COMMUNICATION or fixed[before + n.MATE] != 0:
+        if fixed[before + n.KIND] > n.COMMUNICATION or fixed[before + n.MATE] > 0:
             break
         for edge in range(fixed[before + n.CHILDREN], fixed[at + n.CHILDREN]):
             furthest = max(furthest, fixed[edge])
@@ -101,7 +104,7 @@ def _section(
         if furthest > last or fixed[at + f.ITEM] != fixed[begin + f.ITEM]:
             continue
         length, alike = last - first, 0
-        while last + alike < nodes and _match(fixed, begin, begin + length * f.NODE_FIELDS, alike):
+        while last + alike < nodes and _match(fixed, begin, at, alike, length):
             alike += 1
         repeats = (alike + length - 1) // length
         if repeats * length > times * best:
@@ -112,19 +115,22 @@ def _section(
 
 
 @njit(cache=True)
-def _equal(fixed: Ints, known: Sections, number: int, first: int, length: int) -> bool:
-    """True if a section is one that is known."""
+def _equal(fixed: Ints, known: Sections, number: int, first: int, begin: int, length: int) -> bool:
+    """True if a section, from the place *begin* of its piece on, is one that is known."""
     if known.nodes[number] != length:
         return False
-    for place in range(length):  # noqa: SIM110 (a compiled loop)
-        if not _match(fixed, known.first[number], first, place):
+    for place in range(length):
+        if not _match(fixed, known.first[number], first, place, begin - known.place[number]):
             return False
     return True
 
 
 @njit(cache=True)
-def _match(fixed: Ints, one: int, other: int, place: int) -> bool:
-    """True if the nodes *place* behind two others are alike, and so is what waits for them."""
+def _match(fixed: Ints, one: int, other: int, place: int, apart: int) -> bool:
+    """True if the nodes *place* behind two others are alike, and so is what waits for them.
+
+    *apart*: how much higher than that of the one is the other's place in its piece.
+    """
     one += place * f.NODE_FIELDS
     other += place * f.NODE_FIELDS
     if fixed[one + n.KIND] != fixed[other + n.KIND] or fixed[one + n.MATE] != fixed[other + n.MATE]:
@@ -137,7 +143,6 @@ def _match(fixed: Ints, one: int, other: int, place: int) -> bool:
     count = fixed[one + f.NODE_FIELDS + n.CHILDREN] - child
     if fixed[other + f.NODE_FIELDS + n.CHILDREN] - begin != count:
         return False
-    apart = (other - one) // f.NODE_FIELDS
     for edge in range(count):  # noqa: SIM110 (a compiled loop)
         if fixed[begin + edge] - fixed[child + edge] != apart:
             return False

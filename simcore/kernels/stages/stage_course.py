@@ -9,6 +9,9 @@ no difference, since all that waits for it waits for a node that is CLOSED too.
 Layers that are alike follow each other in a unit. A section, from a node that all of it waits for
 up to the next one like it, goes as every section of its kind does if nothing else runs or is ready
 when that node ends: the first one is followed, and of those after it the times are added.
+
+Nodes that LEAD on to the next one, for which nothing else is waited and which waits for nothing
+else, go one after the other where nothing is ready and its slot is free: no heap or slot is asked.
 """
 
 import numpy as np
@@ -22,6 +25,9 @@ from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.stage_layout import Layout
 from simcore.kernels.stages.stage_npu import next_slot, step, walk
 from simcore.kernels.stages.stage_sections import pass_sections, use_streams
+
+_FEW = 2
+"""Sections that repeat less often are not worth being timed where nodes LEAD on."""
 
 Ints = NDArray[np.int64]
 
@@ -72,7 +78,7 @@ def _go_on(fixed: Ints, live: Ints, at: Layout, npu: int) -> bool:
         if compute_end == joint_end or now >= until:
             return begun and now >= until
         row = live[slot + n.ROW]
-        if fixed[row + n.MATE] != 0 or not _is_own(fixed, live, at, npu, lane, base, rows):
+        if fixed[row + n.MATE] > 0 or not _is_own(fixed, live, at, npu, lane, base, rows):
             return False
         begun = True
         at_work = row
@@ -86,6 +92,9 @@ def _go_on(fixed: Ints, live: Ints, at: Layout, npu: int) -> bool:
         if fixed[row + f.SECTION] != 0:
             pass_sections(fixed, live, at, npu, slot, lowest, beside, until)
             row, now = live[slot + n.ROW], live[slot + n.END]
+        if fixed[row + n.MATE] == f.LEADS and _may_run_along(fixed, live, npu, slot, joint, row):
+            joint = _run_along(fixed, live, at, npu, slot, joint, lowest, beside, until)
+            continue
         live[npu + at.node + live[slot]] = f.DONE
         live[slot] = -1
         for edge in range(fixed[row + n.CHILDREN], fixed[row + f.NODE_FIELDS + n.CHILDREN]):
@@ -210,3 +219,88 @@ def _begin(fixed: Ints, live: Ints, at: Layout, npu: int, joint: int, now: int, 
         live[slot + f.CAUSE] = live[slot + f.CAUSE_DECIDED] = n.NEVER
         if position == live[npu + f.LAST_NODE]:
             live[npu + f.LAST_ENDS] = end
+
+
+@njit(cache=True)
+def _may_run_along(fixed: Ints, live: Ints, npu: int, slot: int, joint: int, row: int) -> bool:
+    """True if nothing but the node behind *row*, which LEADS on, starts when that ends in *slot*.
+
+    *joint* is the slot of the collective that is followed, or for the next one, -1: there is none.
+    """
+    if live[npu + n.READY] + live[npu + n.READY + 1] > 0 or joint < 0:
+        return False
+    compute = npu + f.SLOT
+    other = joint if slot == compute else compute
+    if live[other] < 0:
+        return True
+    stays = fixed[row + n.KIND] == fixed[row + f.NODE_FIELDS + n.KIND]
+    return bool(stays)
+
+
+@njit(cache=True)
+def _run_along(
+    fixed: Ints,
+    live: Ints,
+    at: Layout,
+    npu: int,
+    slot: int,
+    joint: int,
+    lowest: int,
+    beside: int,
+    until: int,
+) -> int:
+    """End the node in *slot* and those that it leads to, up to one that is not to be passed.
+
+    That one runs in the end; it does not end before something else does, or more than the next node
+    waits for it, or sections begin there that may be passed.
+
+    Returns:
+        Slot of the collective that is followed, or for the next one.
+    """
+    compute = npu + f.SLOT
+    other = joint if slot == compute else compute
+    is_alone = live[other] < 0
+    if not is_alone:
+        until = min(until, live[other + n.END])
+    hidden_by = n.ZERO - 1  # whose time it is while a collective runs and no compute does
+    if slot != compute and not is_alone:
+        hidden_by = live[compute + n.ROW]
+    position, row, now = live[slot], live[slot + n.ROW], live[slot + n.END]
+    first, start = position, now
+    live[slot] = -1
+    while True:
+        if fixed[row + n.KIND] != n.COMPUTE:
+            joint = lowest
+        live[npu + at.node + position] = f.DONE
+        position += 1
+        row += f.NODE_FIELDS
+        start = now
+        now += live[at.times + fixed[row + f.ITEM] + n.DURATION]
+        if now >= until or fixed[row + n.MATE] != f.LEADS:
+            break
+        if fixed[row + f.SECTION] != 0 and fixed[row + f.REPEATS] >= _FEW:
+            break
+        kind = fixed[row + n.KIND]
+        if not is_alone and fixed[row + f.NODE_FIELDS + n.KIND] != kind:
+            break
+        at_work = row
+        if kind != n.COMPUTE:
+            if hidden_by >= 0:
+                at_work = hidden_by
+            elif 0 <= beside < joint:
+                at_work = live[beside + n.ROW]
+        live[npu + at.booked + fixed[at_work + n.CATEGORY]] += now - start
+        live[npu + n.BOOKED_UNTIL] = now
+    into = compute if fixed[row + n.KIND] == n.COMPUTE else joint
+    live[npu + at.node + position] = f.RUNS
+    live[npu + f.NUMBERS] += position - first
+    live[into] = position
+    live[into + n.END] = now
+    live[into + n.ROW] = row
+    times = at.times + fixed[row + f.ITEM]
+    live[into + f.SCHEDULED] = scheduled_at(live, times, start, now)
+    live[into + f.NUMBER] = live[npu + f.NUMBERS]
+    live[into + f.CAUSE] = live[into + f.CAUSE_DECIDED] = n.NEVER
+    if position == live[npu + f.LAST_NODE]:
+        live[npu + f.LAST_ENDS] = now
+    return joint

@@ -15,13 +15,14 @@ BEFORE, FORWARD = -(2**30), -(2**30) - 1
 # A node of a piece: the fields that the feeder knows (``npu.layout``; a receive waits for its
 # message, the MATE of a message is the unit of its piece that it belongs to, that of a compute or
 # of a collective of one stage is CLOSED where its end may concern more than the NPU's own computes
-# and collectives, CHAIN_END where it is the last compute node of a unit, else 0), and the direction
-# of a message (1: to the next stage). In place of
-# times, which are those of a machine, stand where they are found and its place in a section that
-# repeats (0: none); how often the section does from there on, in place of the direction.
+# and collectives, CHAIN_END where it is the last compute node of a unit, LEADS where only the next
+# node waits for it, which is one of these too and waits for nothing else, else 0), and the
+# direction of a message (1: to the next stage). In place of times, which are those of a machine,
+# stand where they are found and its place in a section that repeats (0: none); how often the
+# section does from there on, in place of the direction.
 ITEM, SECTION = 1, 2
 DIRECTION, REPEATS, NODE_FIELDS = 7, 7, 8
-CLOSED, CHAIN_END = 1, 2
+CLOSED, CHAIN_END, LEADS = 1, 2, -1
 
 # The times of an item, DURATION and LAST_STEP as in a node of the feeder, side by side; addresses
 # are those of the node that they would be in.
@@ -79,9 +80,10 @@ IS_READY, RUNS, DONE = 0, -1, -2
 
 # An interned state of a stage's NPU: address and length of its record, its hash, its next event
 # (as in a slot from END to CAUSE_DECIDED, relative to the state's time), MODE, address of its
-# piece, its place in the table.
+# piece, its place in the table, and the transition that led away from it last: by what, with which
+# value (NEVER: none has), and its address.
 RECORD, LENGTH, HASH, HEAD_END, HEAD_SCHEDULED, HEAD_CAUSE, HEAD_CAUSE_DECIDED = range(7)
-STATE_MODE, STATE_PIECE, STATE_PLACE, STATE_FIELDS = 7, 8, 9, 10
+STATE_MODE, STATE_PIECE, STATE_PLACE, LAST_WHAT, LAST_VALUE, LAST_EDGE, STATE_FIELDS = range(7, 14)
 
 # Modes: about to end the last compute node of a unit; waiting for the message of a unit; followed
 # node by node to the end of the iteration.

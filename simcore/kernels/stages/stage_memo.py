@@ -41,9 +41,19 @@ def transition(fixed: Ints, live: Ints, at: Layout, source: int, what: int, valu
 
     *value* is the age of the next unit's forward pass, or the delay of the arrival.
     """
+    state = at.state + source * f.STATE_FIELDS
+    if (
+        source != START
+        and live[state + f.LAST_VALUE] == value
+        and live[state + f.LAST_WHAT] == what
+    ):
+        return int(live[state + f.LAST_EDGE])
     edge = _edge(live, at, source, what, value)
     if live[f.FAILURE] == 0 and live[edge + f.TARGET] < 0:
         _work_out(fixed, live, at, edge)
+    if source != START and live[f.FAILURE] == 0:
+        live[state + f.LAST_WHAT], live[state + f.LAST_VALUE] = what, value
+        live[state + f.LAST_EDGE] = edge
     return edge
 
 

@@ -124,6 +124,7 @@ def intern(live: Ints, at: Layout, npu: int, length: int, now: int) -> int:
     live[state + f.LENGTH] = length
     live[state + f.HASH] = key
     live[state + f.STATE_PLACE] = place
+    live[state + f.LAST_VALUE] = n.NEVER
     live[state + f.STATE_MODE] = live[record]
     live[state + f.STATE_PIECE] = live[record + 1]
     slot = next_slot(live, at, npu)
