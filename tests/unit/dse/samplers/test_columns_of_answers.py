@@ -10,8 +10,11 @@ import pytest
 from dse.objectives import Aggregate, Goals, Limit, Objective, Scenario
 from dse.proof.least import LeastColumns, least_metrics
 from dse.rank.pareto import Front, beaten
+from dse.samplers.design import GenomeSpace
 from dse.samplers.design.archive import Archive
+from dse.samplers.design.screen import screen_of
 from dse.samplers.design.settings import Settings
+from dse.space import Check, RunFacts, SpaceFile, build_space
 from dse.study.compile import load_study_file
 from simcore import InfeasibleError, rare_collection
 
@@ -51,6 +54,24 @@ def test_what_a_front_beats_is_what_it_would_turn_down_as_new() -> None:
     for at, point in enumerate(points):
         was = any((kept <= point).all() for kept in front.points) if front.kept else False
         assert front.add(at, point.tolist()) is not was
+
+
+def test_a_screen_knows_what_a_range_decides_of_each_batch_anew() -> None:
+    axes = {"share": {"low": 0.0, "high": 1.0}, "count": {"choices": [1, 2, 3]}}
+    file = SpaceFile.model_validate({"axes": axes})
+    space = GenomeSpace(build_space(file, RunFacts(dimensions=0, npus=None, fixed={})))
+    admits = screen_of(
+        space,
+        [
+            Check(holds=lambda design: design["share"] < 0.5, deciding=frozenset({"share"})),
+            Check(holds=lambda design: design["count"] != 2, deciding=frozenset({"count"})),
+        ],
+    )
+    for _ in range(20):  # batches of one size: none may get the answers of the one before
+        found = space.draw_many(4, RNG)
+        designs = [space.design(genome) for genome in found.each()]
+        expected = [design["share"] < 0.5 and design["count"] != 2 for design in designs]
+        assert admits(found).tolist() == expected
 
 
 def goals() -> Goals:
