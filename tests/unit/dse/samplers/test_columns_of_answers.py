@@ -63,14 +63,14 @@ def test_a_screen_knows_what_a_range_decides_of_each_batch_anew() -> None:
     admits = screen_of(
         space,
         [
-            Check(holds=lambda design: design["share"] < 0.5, deciding=frozenset({"share"})),
+            Check(holds=lambda design: float(design["share"]) < 0.5, deciding=frozenset({"share"})),
             Check(holds=lambda design: design["count"] != 2, deciding=frozenset({"count"})),
         ],
     )
     for _ in range(20):  # batches of one size: none may get the answers of the one before
         found = space.draw_many(4, RNG)
         designs = [space.design(genome) for genome in found.each()]
-        expected = [design["share"] < 0.5 and design["count"] != 2 for design in designs]
+        expected = [float(design["share"]) < 0.5 and design["count"] != 2 for design in designs]
         assert admits(found).tolist() == expected
 
 
