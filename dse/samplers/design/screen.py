@@ -26,22 +26,23 @@ class Answers(Generic[Answer]):
     """Asks about designs, and remembers the answers to what decides them.
 
     Attributes:
-        known: The answers so far.
+        known: The answers so far; those of the latest designs alone where none is kept.
+        is_kept: Whether answers are kept: a range among the deciding knobs is hardly met twice.
     """
 
     def __init__(
         self, space: GenomeSpace, ask: Callable[[Design], Answer], deciding: frozenset[str]
     ) -> None:
-        """*deciding*: names of the knobs that *ask* looks at; a range among them is not kept."""
+        """*deciding*: names of the knobs that *ask* looks at."""
         self._space, self._ask = space, ask
         self._at = [at for at, knob in enumerate(space.knobs) if knob.name in deciding]
-        self._is_kept = not any(knob.name in deciding for knob in space.reals)
+        self.is_kept = not any(knob.name in deciding for knob in space.reals)
         self._table = KeyTable()
         self.known: list[Answer] = []
 
     def places(self, genomes: Genomes) -> NDArray[np.int64]:
         """(N,) number of the answer for each design among those *known*."""
-        if not self._is_kept:
+        if not self.is_kept:
             self.known = [self._ask(self._space.design(genome)) for genome in genomes.each()]
             return np.arange(len(genomes))
         keys = genomes.keys_by(self._at)
@@ -74,14 +75,28 @@ class AnswerTable(Generic[Answer]):
     ) -> None:
         """*rows*: gives an array with a row for each answer."""
         self._answers, self._rows = answers, rows
-        self._table = rows([])
+        self._table, self._count = rows([]), 0
 
     def of(self, genomes: Genomes) -> NDArray[Any]:
         """(N, ...) the row of each design's answer."""
         places, known = self._answers.places(genomes), self._answers.known
-        if len(self._table) != len(known):
-            self._table = self._rows(known)
+        if not self._answers.is_kept:
+            return np.asarray(self._rows(known)[places])
+        self._take(known)
         return np.asarray(self._table[places])
+
+    def _take(self, known: Sequence[Answer]) -> None:
+        """Add rows for the answers that are new; there is room for as many again each time."""
+        begin, end = self._count, len(known)
+        if end == begin:
+            return
+        if end > len(self._table):
+            shape = max(end, 2 * begin), *self._table.shape[1:]
+            more = np.empty(shape, self._table.dtype)
+            more[:begin] = self._table[:begin]
+            self._table = more
+        self._table[begin:end] = self._rows(known[begin:])
+        self._count = end
 
 
 def screen_of(space: GenomeSpace, checks: Sequence[Check]) -> Screen:
