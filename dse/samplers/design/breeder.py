@@ -51,7 +51,7 @@ class Breeder:
 
     def drawn(self, number: int, rng: Generator) -> Genomes:
         """Designs that pass, of *number* uniform draws."""
-        found = self._as_known_again(self._space.draw_many(number, rng)).distinct()
+        found = self.as_known_again(self._space.draw_many(number, rng)).distinct()
         return found.at(self.admits(found))
 
     def neighbours(self, elite: Elite, number: int, reach: int, rng: Generator) -> Genomes:
@@ -111,7 +111,7 @@ class Breeder:
         chosen = Genomes.joined([parents.at(rng.integers(len(parents), size=half)), drawn])
         draft, own = Draft(chosen), self.largest
         draft.codes[:, own] = self._space.draw_blocks(self._largest, draft.dimensions, rng)
-        found = self._as_known_again(self.near.finished(draft)[0])
+        found = self.as_known_again(self.near.finished(draft)[0])
         found = found.at(
             np.array([plan not in tried for plan in self.plans(found)], bool)
         ).distinct()
@@ -144,28 +144,28 @@ class Breeder:
             return self._space.draw_many(0, rng)
         chosen = front.at(rng.permutation(len(front))[:number])
         swept = Genomes.joined([around(self.near, chosen), grafted(self.near, chosen, front)])
-        swept = _new(self._as_known_again(swept).distinct(), is_known)
+        swept = _new(self.as_known_again(swept).distinct(), is_known)
         passed = self.admits(swept)
         other = _new(
-            self._as_known_again(retuned(self.near, swept.at(~passed))).distinct(), is_known
+            self.as_known_again(retuned(self.near, swept.at(~passed))).distinct(), is_known
         )
         other = other.at(np.sort(rng.permutation(len(other))[:_SECONDS]))
         return Genomes.joined([swept.at(passed), other.at(self.admits(other))]).distinct()
 
     def _repaired(self, children: Genomes, rng: Generator) -> Genomes:
         """*children*, or what further moves make of them until the screen lets them pass."""
-        children = self._as_known_again(children)
+        children = self.as_known_again(children)
         passed = self.admits(children)
         for _ in range(self._settings.repairs):
             rest = np.flatnonzero(~passed)
             if not rest.size:
                 break
             moved = self.near.moved_ones(children, rest, rng).at(rest)
-            children = children.with_at(rest, self._as_known_again(moved))
+            children = children.with_at(rest, self.as_known_again(moved))
             passed[rest] = self.admits(children.at(rest))
         return children.at(passed)
 
-    def _as_known_again(self, genomes: Genomes) -> Genomes:
+    def as_known_again(self, genomes: Genomes) -> Genomes:
         return self._space.settle(self._fold(genomes))
 
 

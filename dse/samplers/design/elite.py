@@ -33,6 +33,11 @@ class Elite:
         self.feasible = 0
         self.is_logarithmic = False
 
+    @property
+    def objectives(self) -> int:
+        """Number of objectives, as last sorted."""
+        return int(self._values.shape[1])
+
     def __len__(self) -> int:
         return len(self._all)
 

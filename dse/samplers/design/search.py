@@ -25,11 +25,12 @@ from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.model.aims import Aims, EachByItself, TimeAlone
 from dse.samplers.design.model.judge import Judge
-from dse.samplers.design.pool import Hopes, drawn_weights, scalarised
+from dse.samplers.design.pool import Hopes, Weights, drawn_weights, scalarised
 from dse.samplers.design.pools import Pools
 from dse.samplers.design.screen import Screen, anything
 from dse.samplers.design.settings import Litter, Settings
 from dse.samplers.design.trims import Trims
+from dse.samplers.design.whole import Whole
 
 Accept = Callable[[Genome], bool]
 """Filter of designs to ask for."""
@@ -37,9 +38,6 @@ Accept = Callable[[Genome], bool]
 Outcome = tuple[Sequence[float] | None, float]
 """Objectives, all to be minimised, or None if there are none; and by how much limits are exceeded,
 0 or less if feasible."""
-
-_ENOUGH = 8
-"""Feasible designs that the model needs at least."""
 
 
 class DesignSearch:
@@ -83,6 +81,7 @@ class DesignSearch:
         self._archive = Archive()
         self._trims = Trims(self._breeder.near, amounts, self._breeder.admits, self._outcome)
         self._judge = Judge(space, aims, seed, hopes)
+        self._whole = Whole(space, self._breeder, self._judge)
         self._beaten: set[int] = set()
         self._tried: set[int] = set()
         self._queue: deque[Genome] = deque()
@@ -200,6 +199,8 @@ class DesignSearch:
         self._archive.add_one(key)
         self._tried.add(self._breeder.plan(genome))
         if values is None:
+            if violation > 0:
+                self._judge.refuse(genome)
             return
         self._objectives = len(values)
         self._elite.add(genome, values, violation)
@@ -217,12 +218,13 @@ class DesignSearch:
         self._elite.sort()
         if self._lessons % self._settings.course == 0:
             self._judge.forget()
-        if self._settings.children and self._elite.feasible >= _ENOUGH:
+        if self._settings.children:
             self._judge.learn(self._elite, self._told)
 
     def _breed(self) -> None:
         """Children for the designs that will be asked for until the next lesson."""
-        if len(self._elite) < self._settings.initial:
+        initial = self._settings.initial
+        if len(self._elite) < initial and self._told < initial:
             return
         results, bred, promise = self._next - self._told, None, None
         litter = self._settings.litter(results)
@@ -265,14 +267,29 @@ class DesignSearch:
                 assert more is not None, "what was known of the others is known of these"
                 promise = np.concatenate([promise, more])
                 bred = Genomes.joined([bred, found])
-        return bred, promise
+        return self._joined(bred, promise)
+
+    def _joined(self, bred: Genomes, promise: Floats | None) -> tuple[Genomes, Floats | None]:
+        """What was *bred* and what it promises, and what a look at a whole small space adds."""
+        if promise is None or self._lessons % self._settings.pause(self._told):
+            return bred, promise
+        found = self._whole.shortlist(self._archive.knows, bred, self._weights(_WHOLE))
+        if found is None or not len(found):
+            return bred, promise
+        more = self._judge.hopes(found)
+        assert more is not None, "what was known of the others is known of these"
+        return Genomes.joined([bred, found]), np.concatenate([promise, more])
 
     def _promising(self, promise: Floats, turn: int) -> NDArray[np.int64]:
         """Numbers of designs that are the best by some weights of the objectives."""
+        draws = self._weights(turn)
+        return np.unique([scalarised(promise.T, weights).argmin() for weights in draws])
+
+    def _weights(self, turn: int) -> list[Weights]:
+        """Weights of the objectives for one use in a lesson."""
         random = Random((self._seed << 40 | self._told) + (turn << 80))
         ends, count = self._aims.searched(self._objectives), self._settings.parents
-        draws = [drawn_weights(self._objectives, ends, random) for _ in range(count)]
-        return np.unique([scalarised(promise.T, weights).argmin() for weights in draws])
+        return [drawn_weights(self._objectives, ends, random) for _ in range(count)]
 
     def _new_pools(self) -> Pools:
         return Pools(
@@ -314,6 +331,9 @@ class DesignSearch:
             weights = drawn_weights(self._objectives, self._aims.searched(self._objectives), random)
         return self._pools.best(kinds, accept, weights)
 
+
+_WHOLE = 1 << 10
+"""Use of weights that shortlists are made with, beside the turns of generations."""
 
 _CHILDREN, _UNTRIED = 1, 4
 """Kinds of luck that children and untried plans are bred with; those of pools lie between."""

@@ -56,6 +56,10 @@ class Settings:
         parts = min(known // _PARTS, longest) if known >= _MANY else 1
         return told + self.lesson * max(parts, 1)
 
+    def pause(self, told: int) -> int:
+        """Lessons from one look at the whole of a small space to the next."""
+        return max(told // (_PAUSE * (self.next_lesson(told) - told)), 1)
+
     def _known(self, told: int) -> int:
         """Results of the study when this search has *told* ones: others are about as far."""
         return told * self.searches
@@ -115,6 +119,9 @@ _MANY, _PARTS, _LONGEST = 1000, 128, 64
 """Results from which on uniform draws and new plans get fewer, and lessons longer: one first lesson
 for so many results, so many times at most.
 """
+
+_PAUSE = 8
+"""The whole of a small space is looked at again once results are more by one in so many."""
 
 _NEW_PLANS = 8
 """New plans of all searches each time that results have doubled: to bound one takes 10 to 20 ms."""

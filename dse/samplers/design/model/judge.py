@@ -4,21 +4,29 @@ from random import Random
 
 import numpy as np
 
-from dse.samplers.design.columns.genomes import Flags, Floats, Genomes
+from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes
 from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.model.aims import Aims
+from dse.samplers.design.model.features import Features
+from dse.samplers.design.model.refusals import Refusals
 from dse.samplers.design.model.surrogate import GaussianProcess
 from dse.samplers.design.pool import Hopes
 
 _OPTIMISM = 1.0
 """Standard deviations by which the model's guesses are lowered."""
 
+_ENOUGH = 8
+"""Feasible designs that the models need at least."""
+
 _SAMPLE = 64
 """Designs from which length scales are learned."""
 
 _TRIES = 5
 """Steps of the length scales tried each time; five times as many the first time."""
+
+_SURE, _LAST = 0.9, 1e6
+"""Likelihood from which a design counts as refused, and what it then promises less."""
 
 
 class Judge:
@@ -31,6 +39,8 @@ class Judge:
         self._features, self._aims, self._hopes = Features(space), aims, hopes
         self._seed, self._is_bounded = seed, False
         self._models: list[GaussianProcess] = []
+        self._objectives = 1
+        self._refusals = Refusals(space)
         self._met: set[int] = set()
         self._room: int | None = None
 
@@ -38,9 +48,20 @@ class Judge:
         """Let the closest bound be asked of so many plans of which it is not known; None: all."""
         self._room = plans
 
+    def refuse(self, genome: Genome) -> None:
+        """Note a design that was refused without any values: the next lesson is about it too."""
+        self._refusals.note(genome)
+
     def learn(self, elite: Elite, told: int) -> None:
-        """Fit the models to the feasible designs of *elite*; *told* numbers the occasion."""
+        """Fit the models to the designs of *elite*; *told* numbers the occasion."""
         random = Random((self._seed << 40 | told) + (1 << 80))
+        self._objectives = elite.objectives
+        if elite.feasible >= _ENOUGH:
+            self._learn_values(elite, random)
+        self._refusals.learn(elite.best(len(elite)), random)
+
+    def _learn_values(self, elite: Elite, random: Random) -> None:
+        """Fit a model to each target of the feasible designs."""
         genomes, values, front = elite.lesson()
         self._front = values[:front]
         self._low = self._front.min(axis=0)
@@ -49,7 +70,8 @@ class Judge:
         targets = self._aims.targets(genomes, values)
         self._is_bounded = self._hopes is not None and elite.is_logarithmic
         expected = self._expected(genomes, all_closely=True)
-        targets = targets - expected if expected.size else targets
+        self._is_bounded = bool(expected.size)
+        targets = targets - expected if self._is_bounded else targets
         tries = _TRIES
         if not self._models:
             tries *= 5
@@ -69,13 +91,28 @@ class Judge:
         Returns:
             (N, M) float64; None: nothing is known.
         """
-        if not self._models:
-            return None
         points = self._features.of(genomes)
+        likely = self._refusals.likely(genomes) if len(genomes) else None
+        if not self._models:
+            return None if likely is None else np.repeat(likely[:, None], self._objectives, axis=1)
         guessed = [model.guess(points) for model in self._models]
         hoped = np.stack([mean - _OPTIMISM * deviation for mean, deviation in guessed], axis=1)
         expected = self._expected(genomes, all_closely=False)
-        return self._promises(genomes, hoped, expected)
+        promises = self._promises(genomes, hoped, expected)
+        return promises if likely is None else averse(promises, likely)
+
+    def outlook(self, genomes: Genomes) -> Floats | None:
+        """``hopes`` of thousands: not lowered by how unsure the models are, which takes longest.
+
+        None where bounds are known too, to which the closest of each would have to be asked.
+        """
+        if not self._models or self._is_bounded:
+            return None
+        points = self._features.of(genomes)
+        guessed = np.stack([model.means(points) for model in self._models], axis=1)
+        promises = self._promises(genomes, guessed, np.zeros((1, 0)))
+        likely = self._refusals.likely(genomes)
+        return promises if likely is None else averse(promises, likely)
 
     def proven(self, genomes: Genomes) -> Floats | None:
         """``hopes`` by the bounds alone; None: there are none."""
@@ -157,37 +194,10 @@ class Judge:
         return near & np.isin(plans, list(self._met))
 
 
-class Features:
-    """Ordered knobs by their place on a scale, words as one of many, products also by stride.
+def averse(promises: Floats, likely: Floats) -> Floats:
+    """*promises*, (N, M), where what is *likely*, (N,), refused for almost certain comes last.
 
-    The product of the first knobs of a group is the stride at which the next one works: which
-    network dimensions it reaches depends on that more than on the knob itself.
-
-    Attributes:
-        owner: (F,) int64, number of the length scale that each coordinate has.
+    Short of that nothing counts: the best designs often lie where a limit begins.
     """
-
-    def __init__(self, space: GenomeSpace) -> None:
-        self._tables = [_table(knob.choices, knob.coordinates) for knob in space.knobs]
-        self._groups = [list(g) for span in space.spans for g in span.products if len(g) > 2]
-        widths = [table.shape[1] for table in self._tables] + [1] * len(space.reals)
-        widths += [1] * sum(len(group) - 2 for group in self._groups)
-        self.owner = np.repeat(np.arange(len(widths)), widths)
-
-    def of(self, genomes: Genomes) -> Floats:
-        """(N, F) float64."""
-        columns = [table[genomes.codes[:, at]] for at, table in enumerate(self._tables)]
-        strides = [
-            np.cumsum([columns[at][:, 0] for at in group[:-1]], axis=0)[1:].T
-            for group in self._groups
-        ]
-        return np.asarray(np.concatenate([*columns, genomes.reals, *strides], axis=1))
-
-
-def _table(choices: tuple[object, ...], scale: Floats | None) -> Floats:
-    """A row per choice, and a last one for a knob that has no meaning."""
-    if scale is None:
-        size = len(choices)
-        return np.asarray(np.concatenate([np.eye(size), np.zeros((1, size))]) / np.sqrt(2.0))
-    spread = np.ptp(scale) or 1.0
-    return np.asarray(np.append((scale - scale.min()) / spread, 0.5)[:, None])
+    last = np.where(likely > _SURE, _LAST * likely, 0.0)
+    return np.asarray(promises + last[:, None])

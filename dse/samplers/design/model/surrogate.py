@@ -57,6 +57,15 @@ class Root:
             result[at] = self._inverse[at] @ (right[at] - known)
         return result
 
+    def solve_back(self, right: Floats) -> Floats:
+        """``inverse(L).T @ right`` for (B, SIZE, R)."""
+        result = np.empty_like(right)
+        for at in range(len(right) - 1, -1, -1):
+            below = self._below[at + 1 :, at].transpose(0, 2, 1)
+            known = (below @ result[at + 1 :]).sum(axis=0)
+            result[at] = self._inverse[at].T @ (right[at] - known)
+        return result
+
 
 def _inverse(lower: Floats) -> Floats:
     """Inverse of a lower triangular block, in half the work of one that does not know that."""
@@ -135,6 +144,16 @@ class GaussianProcess:
             variance[part] = 1.0 - (reach**2).sum(axis=(0, 1))
         deviation = np.sqrt(np.maximum(variance, 1e-9))
         return mean * self._spread + self._mean, deviation * self._spread
+
+    def means(self, points: Floats) -> Floats:
+        """The means of ``guess`` alone, at a fraction of what it takes."""
+        weights = self._is_row * self._root.solve_back(self._half)
+        scales, mean = np.exp(self._logs)[self._owner], np.empty(len(points))
+        for first in range(0, len(points), _AT_ONCE):
+            part = slice(first, first + _AT_ONCE)
+            reach = _matern(_squares(self._rows, points[part] / scales))
+            mean[part] = (reach * weights).sum(axis=(0, 1))
+        return mean * self._spread + self._mean
 
     def _likelihood(self, logs: Floats, points: Floats, target: Floats) -> float:
         """Logarithm of the likelihood of *target* times that of the scales, less a constant."""
