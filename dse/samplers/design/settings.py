@@ -47,13 +47,10 @@ class Settings:
     def next_lesson(self, told: int) -> int:
         """Number of results at which the lesson after that at *told* results begins.
 
-        What a result teaches falls with the number of those before, and so does what it may cost:
-        one of many searches has lessons as long as one search for all results would have, and so
-        as few of them for each of its own, but none longer than half of what it has told.
+        What a result teaches falls with the number of those before, and so does what it may cost.
         """
         known = self._known(told)
-        longest = min(_LONGEST, told // (2 * self.lesson))
-        parts = min(known // _PARTS, longest) if known >= _MANY else 1
+        parts = min(known // _PARTS, _LONGEST) // self.searches if known >= _MANY else 1
         return told + self.lesson * max(parts, 1)
 
     def pause(self, told: int) -> int:
@@ -83,11 +80,7 @@ class Settings:
             None: any number, while little is known.
         """
         known, then = self._known(told), self._known(told + results)
-        return None if known < _MANY else self._plans_met(then) - self._plans_met(known)
-
-    def _plans_met(self, known: int) -> int:
-        """New plans of this search from ``_MANY`` results of the study on up to *known* ones."""
-        return int(_NEW_PLANS * log2(known / _MANY) / self.searches)
+        return None if known < _MANY else _plans_met(then) - _plans_met(known)
 
     def litter(self, results: int) -> "Litter | None":
         """Size of what is bred for a lesson of so many results; None: nothing is."""
@@ -124,7 +117,12 @@ _PAUSE = 8
 """The whole of a small space is looked at again once results are more by one in so many."""
 
 _NEW_PLANS = 8
-"""New plans of all searches each time that results have doubled: to bound one takes 10 to 20 ms."""
+"""New plans each time that results have doubled: to know the bound of one takes 10 to 20 ms."""
+
+
+def _plans_met(told: int) -> int:
+    """New plans from ``_MANY`` results on up to *told* ones."""
+    return int(_NEW_PLANS * log2(told / _MANY))
 
 
 LOCAL = Settings(initial=1, children=0, fresh=0.0, untried=0.0, local=1.0, lesson=4)
