@@ -1,6 +1,7 @@
 """What a bounded memory keeps and lets go."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,7 +75,7 @@ def test_keys_are_equal_where_their_parts_are(pairs: list[tuple[int, int]]) -> N
     for pair in pairs:
         assert key_of(*pair) == Key(*pair)
         assert (key_of(*pair) == Key(0, 0)) == (pair == (0, 0))
-        assert memo.of("pairs", key_of(*pair), lambda pair=pair: pair) == pair
+        assert memo.of("pairs", key_of(*pair), partial(tuple, pair)) == pair
 
 
 def test_a_thing_that_is_in_a_new_place_has_a_new_key() -> None:

@@ -4,6 +4,7 @@ import html
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -31,7 +32,7 @@ SERVED = "serve_llama3_70b.yaml"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("study") / "out"
-    few = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
+    few: dict[str, Any] = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
     dse.run_study("llm_gpt.yaml", trials=24, out=out, **few)
     return out
 

@@ -4,6 +4,7 @@ import html
 import json
 from math import log
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -30,7 +31,7 @@ BIG = "p2_llama3_405b_16k_h100.yaml"
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> dse.StudyResult:
     folder = tmp_path_factory.mktemp("study")
-    few = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
+    few: dict[str, Any] = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
     return dse.run_study("llm_gpt.yaml", trials=120, out=folder / "out", **few)
 
 

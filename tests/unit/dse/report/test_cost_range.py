@@ -1,5 +1,7 @@
 """Prices of a front from low to high, and what the run of a study is held against."""
 
+from typing import Any
+
 import pytest
 
 import dse
@@ -9,7 +11,7 @@ from dse.report.front_table import COSTS, RUN, front_table
 
 @pytest.fixture(scope="module")
 def result() -> dse.StudyResult:
-    few = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
+    few: dict[str, Any] = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
     return dse.run_study("llm_gpt.yaml", trials=24, **few)
 
 

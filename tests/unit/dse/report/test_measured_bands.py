@@ -1,6 +1,7 @@
 """Studies say how far off predictions like theirs were from measured runs."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from simcore import Run
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
     folder: Path = tmp_path_factory.mktemp("studies") / "gpt"
-    few = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
+    few: dict[str, Any] = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
     return run_study("gpt3_175b_1024_networks.yaml", out=folder, trials=20, **few)
 
 

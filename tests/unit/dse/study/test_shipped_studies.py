@@ -40,7 +40,7 @@ STUDIES = sorted(path.name for path in shipped_folder("studies").glob("*.yaml"))
 @cache
 def short_run(name: str) -> dse.StudyResult:
     """Twelve trials of a shipped study, and its front judged exactly."""
-    few = {"settle": 0, "executor": "serial"}
+    few: dict[str, Any] = {"settle": 0, "executor": "serial"}
     few |= {"promote": 1, "controls": 0} if load_study_file(name).levels else {}
     return dse.run_study(name, trials=12, **few)
 

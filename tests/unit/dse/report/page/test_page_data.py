@@ -4,6 +4,7 @@ import json
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -25,7 +26,7 @@ from simcore import shipped_folder
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> dse.StudyResult:
     folder = tmp_path_factory.mktemp("study")
-    few = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
+    few: dict[str, Any] = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
     return dse.run_study("llm_gpt.yaml", trials=70, out=folder / "out", **few)
 
 
