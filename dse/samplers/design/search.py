@@ -270,7 +270,7 @@ class DesignSearch:
         return self._joined(bred, promise)
 
     def _joined(self, bred: Genomes, promise: Floats | None) -> tuple[Genomes, Floats | None]:
-        """What was *bred* and what it promises, and what a look at a whole small space adds."""
+        """Designs *bred* and what they promise, with those that a look at a small space adds."""
         if promise is None or self._lessons % self._settings.pause(self._told):
             return bred, promise
         found = self._whole.shortlist(self._archive.knows, bred, self._weights(_WHOLE))

@@ -104,15 +104,15 @@ class Judge:
     def outlook(self, genomes: Genomes) -> Floats | None:
         """``hopes`` of thousands: not lowered by how unsure the models are, which takes longest.
 
-        None where bounds are known too, to which the closest of each would have to be asked.
+        None where nothing is refused, so that moves lead everywhere, and where bounds are known,
+        to which the closest of each would have to be asked.
         """
-        if not self._models or self._is_bounded:
+        likely = self._refusals.likely(genomes)
+        if not self._models or self._is_bounded or likely is None:
             return None
         points = self._features.of(genomes)
         guessed = np.stack([model.means(points) for model in self._models], axis=1)
-        promises = self._promises(genomes, guessed, np.zeros((1, 0)))
-        likely = self._refusals.likely(genomes)
-        return promises if likely is None else averse(promises, likely)
+        return averse(self._promises(genomes, guessed, np.zeros((1, 0))), likely)
 
     def proven(self, genomes: Genomes) -> Floats | None:
         """``hopes`` by the bounds alone; None: there are none."""

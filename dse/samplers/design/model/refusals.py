@@ -1,4 +1,4 @@
-"""How likely designs are to be refused without any values, learned from those that were."""
+"""Guesses which designs are refused without any values, learned from those that were."""
 
 from collections import deque
 from random import Random
