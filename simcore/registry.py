@@ -186,6 +186,7 @@ def did_you_mean(name: object, choices: object) -> str:
     whole = [one for one in names if given and one.startswith((f"{given}_", f"{given}-"))]
     # names of files are alike in their ends alone: nope.yaml doesn't mean who_moves.yaml
     ending = PurePath(given).suffix
+    ending = ending if any(one.endswith(ending) for one in names) else ""
     stems = {one.removesuffix(ending): one for one in names}
     near = whole or [
         stems[one] for one in get_close_matches(given.removesuffix(ending), stems, n=1)

@@ -2,8 +2,9 @@
 
 Messages that share no link do not see each other: routers of one network that carry them work on
 different inputs, outputs and channels. As long as those under way share none, each ends when a
-formula says, and no flit is moved. Messages of full packets that follow each other on one way are
-one longer message. The first one that meets another brings all back to the flits:
+formula says, and no flit is moved. Messages of full packets that follow each other on one way whose
+links take a flit per cycle are one longer message. The first one that meets another brings all back
+to the flits:
 what has begun since the network was last empty is run again, flit by flit, up to then, and so are
 all that follow until the network is empty. An empty network is as new: its turns begin anew.
 """
@@ -145,6 +146,8 @@ class LiveFlits:
             return None
         if cycle > train.start + (train.flits * way.slowness >> of.CYCLE_BITS):
             train = train._replace(start=cycle, flits=0)
+        if train.flits and way.slowness != of.CYCLE:
+            return None  # flits wait before a slow link, and those of two messages go in turn
         after = _Train(
             train.start, train.flits + flits, train.all_flits + flits, train.under_way + 1
         )

@@ -64,7 +64,7 @@ class Widths:
 
     @cached_property
     def _of_levels(self) -> Callable[[tuple[str, ...], Place], tuple[float, float]]:
-        """What levels say of a place, and its doublings from the nearest row."""
+        """Reach that levels tell of a place, and its doublings from the nearest row."""
         table, constants = self.spreads, self.constants
         spread_at = cache(lambda levels: table.at(levels, self.kept))
         return cache(

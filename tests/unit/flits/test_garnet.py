@@ -140,6 +140,16 @@ def test_the_shortcut_and_the_flits_agree(
     assert _arrivals(network, messages) == _arrivals(network, messages, False)
 
 
+def test_flits_of_messages_that_follow_each_other_go_in_turn_before_a_slow_link(
+    tmp_path: Path,
+) -> None:
+    messages = [(0, 0, 1, 1)] * 20
+    network = _network(tmp_path)
+    found = _arrivals(network, messages)
+    assert found == _arrivals(network, messages, False)
+    assert found[7] > 405 + 3 * 128  # when it would end if the fourth of its ring went alone
+
+
 REFUSED = {
     "topology": ("Torus9D", "topology: must be one of Torus3D, NV_Switch, AllToAll"),
     "num-packages": ("3", "num-packages: must divide num-npus, 8"),
