@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from simcore.flows.rounding import whole_ns
 from simcore.flows.simulate import sharing_arrays, slot_arrays
 from simcore.graphs.graph import Floats, Ints
 from simcore.kernels.flows.heaps import push
+from simcore.kernels.flows.rounding import whole_ns
 from simcore.kernels.flows.run import count_from, run
 from simcore.kernels.flows.state import (
     ACTIVE,

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from simcore.collectives.base import Peer
 from simcore.engines.collectives.phases import Phase
 from simcore.engines.events.input import Ints
-from simcore.flows.rounding import whole_ns
 from simcore.flows.simulate import simulate_at_once
 from simcore.graphs.routing import RouteTable
 from simcore.graphs.stack import StackedGraph
+from simcore.kernels.flows.rounding import whole_ns
 from simcore.network import NetworkDimension
 from simcore.network.lines import lines_of
 

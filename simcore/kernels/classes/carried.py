@@ -6,6 +6,7 @@ from simcore.kernels.classes import layout as f
 from simcore.kernels.classes.layout import Ints, Waits
 from simcore.kernels.classes.schedule import run
 from simcore.kernels.flows.heaps import push
+from simcore.kernels.flows.rounding import whole_ns
 from simcore.kernels.flows.run import count_from, next_event
 from simcore.kernels.flows.run import run as run_flows
 from simcore.kernels.flows.state import (
@@ -80,13 +81,13 @@ def run_with_flows(
         elif flow_counter[ACTIVE] + flow_counter[WAITING] > 0 and (
             why == f.FINISHED or why == f.AT_HORIZON
         ):
-            due = _whole(next_event(slots, waiting, flow_counter))
+            due = whole_ns(next_event(slots, waiting, flow_counter))
             flow_counter[ENDED] = 0
             until = due * (1.0 + 2.0 * ROUNDING)
             run_flows(routes, flows, slots, sharing, waiting, log, flow_counter, until)
             for k in range(flow_counter[ENDED]):
                 flow = flows.ended[k]
-                time = messages.clock[BASE] + min(_whole(flows.finish[flow]), due)
+                time = messages.clock[BASE] + min(whole_ns(flows.finish[flow]), due)
                 stage = messages.stage[flow]
                 what = stage << f.POSITION_BITS | messages.node[flow]
                 push_event(event, counter, time, time, what)
@@ -97,12 +98,5 @@ def run_with_flows(
             return why
         counter[f.HORIZON] = NEVER
         if flow_counter[ACTIVE] + flow_counter[WAITING] > 0:
-            due = _whole(next_event(slots, waiting, flow_counter))
+            due = whole_ns(next_event(slots, waiting, flow_counter))
             counter[f.HORIZON] = messages.clock[BASE] + due - 1
-
-
-@njit(cache=True, error_model="numpy", inline="always")
-def _whole(time: float) -> int:
-    """A time rounded up to whole ns."""
-    below = int(time * (1.0 - ROUNDING))
-    return below + (time * (1.0 - ROUNDING) > below)
