@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore import ConfigError, Registry, SimulationError
+from simcore import ConfigError, Registry, SimulationError, plain_sum
 
 Sense = Literal["minimise", "maximise"]
 Metrics = Mapping[str, float]
@@ -391,4 +391,4 @@ def needed_metrics(goals: Goals) -> frozenset[str]:
 
 def total_violation(violations: Mapping[str, float]) -> float:
     """Sum of all excesses; 0 where nothing exceeds."""
-    return sum(max(0.0, value) for value in violations.values())
+    return plain_sum(max(0.0, value) for value in violations.values())

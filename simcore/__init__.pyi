@@ -151,6 +151,7 @@ from simcore.units import FACTORS as FACTORS  # provisional
 from simcore.units import format_memory as format_memory
 from simcore.units import format_quantity as format_quantity
 from simcore.units import parse_quantity as parse_quantity
+from simcore.units import plain_sum as plain_sum  # provisional
 from simcore.validation import Band as Band  # provisional
 from simcore.validation import SiblingError as SiblingError  # provisional
 from simcore.validation import Site as Site  # provisional

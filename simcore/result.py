@@ -13,7 +13,7 @@ from simcore.errors import SimulationError
 from simcore.memory.fit import MemoryFit
 from simcore.memory.footprint import Footprint
 from simcore.memory.runtime import RuntimeMemory
-from simcore.units import format_memory, format_quantity
+from simcore.units import format_memory, format_quantity, plain_sum
 
 Floats = NDArray[np.float64]
 Number = TypeVar("Number", float, Floats)
@@ -120,7 +120,7 @@ class IterationResult:
             *self.dimension_utilization,
             *self.sent_bytes,
         )
-        if min(found) >= 0 and sum(found) < inf:  # NaN makes the sum NaN
+        if min(found) >= 0 and plain_sum(found) < inf:  # NaN makes the sum NaN
             return
         figures = [
             ("mfu", self.mfu),
@@ -165,12 +165,12 @@ class IterationResult:
     @property
     def compute_s(self) -> float:
         """Compute time, mean over the stages."""
-        return _mean([sum(stage.compute_s.values()) for stage in self.stages])
+        return _mean([plain_sum(stage.compute_s.values()) for stage in self.stages])
 
     @property
     def exposed_communication_s(self) -> float:
         """Time in which an NPU communicates and computes nothing, mean over the stages."""
-        return _mean([sum(stage.exposed_communication_s.values()) for stage in self.stages])
+        return _mean([plain_sum(stage.exposed_communication_s.values()) for stage in self.stages])
 
     @property
     def bubble_s(self) -> float:
@@ -260,7 +260,7 @@ def _impossible(name: str, value: float) -> SimulationError:
 
 
 def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+    return plain_sum(values) / len(values)
 
 
 def _means(tables: list[Mapping[str, float]]) -> dict[str, float]:

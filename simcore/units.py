@@ -1,10 +1,14 @@
-"""The only place with unit factors: reads and prints quantities such as ``"50 GB/s"``.
+"""The only place with unit factors: reads, prints and adds quantities such as ``"50 GB/s"``.
 
 GB is 10^9 bytes and GiB 2^30, always; ``Gb`` is bits; FLOP counts a multiply-add as two.
 """
 
 import math
 import re
+from collections.abc import Iterable
+from functools import reduce
+from operator import add
+from typing import TypeVar
 
 _BYTES = {"B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15}
 _BINARY = {"KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40}
@@ -93,3 +97,15 @@ def format_memory(size_bytes: float, digits: int = 4) -> str:
     if not fitting:
         return f"{size_bytes:g} B"
     return f"{size_bytes / _BINARY[fitting[-1]]:.{digits}g} {fitting[-1]}"
+
+
+_Number = TypeVar("_Number", int, float)
+
+
+def plain_sum(values: Iterable[_Number]) -> _Number:
+    """Sum of *values* from left to right, rounded after each one, as kernels add; 0 for none.
+
+    Python's own ``sum`` carries the rounding errors along from version 3.12 on, so that its last
+    digit depends on the version.
+    """
+    return reduce(add, values, 0)

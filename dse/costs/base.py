@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dse.costs.prices import PriceBook
-from simcore import Platform
+from simcore import Platform, plain_sum
 
 GB = 1e9
 
@@ -29,7 +29,7 @@ class Cost:
     @property
     def total(self) -> float:
         """Sum of the parts."""
-        return sum(self.parts.values())
+        return plain_sum(self.parts.values())
 
 
 class CostModel(ABC):

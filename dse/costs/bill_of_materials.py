@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from dse.costs.base import Cost, CostModel
 from dse.costs.memory_tiers import MEMORY_TIERS
-from simcore import Platform
+from simcore import Platform, plain_sum
 
 if TYPE_CHECKING:  # a check of a study counts no parts
     from dse.costs.bill import Biller
@@ -62,5 +62,5 @@ class BillOfMaterialsPower(CostModel):
         servers = bill.group("accelerators").power_w * power.server_load
         groups = [name for name in _groups(platform) if name != "accelerators"]
         others = {name: bill.group(name).power_w for name in groups}
-        building = (servers + sum(others.values())) * (power.pue - 1)
+        building = (servers + plain_sum(others.values())) * (power.pue - 1)
         return Cost(unit="W", parts={"servers": servers, **others, "building": building})

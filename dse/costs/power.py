@@ -3,7 +3,7 @@
 from dse.costs.base import Cost, CostModel
 from dse.costs.fabric import sort_fabric
 from dse.costs.prices import PriceBook
-from simcore import ConfigError, Platform
+from simcore import ConfigError, Platform, plain_sum
 
 J_PER_KWH = 3.6e6
 
@@ -21,8 +21,8 @@ class Power(CostModel):
             raise ConfigError("platform.npu.system_power", "must be given", got=None)
         servers = npus * platform.npu.system_power_w * power.server_load
         fabric = sort_fabric(platform, self.prices)
-        network = npus * sum(
-            link.gb_per_s * (link.has_port * power.port + sum(link.tier_shares) * power.tier)
+        network = npus * plain_sum(
+            link.gb_per_s * (link.has_port * power.port + plain_sum(link.tier_shares) * power.tier)
             for link in fabric.scale_out
         )
         building = (servers + network) * (power.pue - 1)

@@ -366,10 +366,7 @@ def judge(measured: Measured, goals: Goals, fidelity: str) -> Evaluation:
 
 
 def _check_metrics(metrics: Metrics) -> None:
-    named = metrics.plain()
-    if min(named.values(), default=0.0) >= 0 and sum(named.values()) < inf:  # NaN makes the sum NaN
-        return
-    for name, value in named.items():
+    for name, value in metrics.plain().items():
         if not 0 <= value < inf:  # written so that NaN fails too
             rule = f"the evaluator must give a finite {name} of at least 0"
             raise SimulationError(f"{rule}, but got {value!r}.")

@@ -28,6 +28,7 @@ from simcore import (
     JobsTemplate,
     Run,
     RunChecks,
+    plain_sum,
     unbuildable,
 )
 
@@ -225,18 +226,18 @@ def _check_words(jobs: Jobs) -> None:
 def _metrics(jobs: Jobs, result: "simcore.JobsResult") -> dict[str, float]:
     """Times of all jobs and of each."""
     each = result.jobs
-    ends = [job.start_s + sum(job.iterations_s) for job in each]
+    ends = [job.start_s + plain_sum(job.iterations_s) for job in each]
     slowdowns = [job.slowdown for job in each]
     tokens = [
         one.run.workload.tokens / job.together_s for one, job in zip(jobs.runs, each, strict=True)
     ]
     found = {
         "makespan_s": max(ends),
-        "mean_iteration_s": sum(job.together_s for job in each) / len(each),
+        "mean_iteration_s": plain_sum(job.together_s for job in each) / len(each),
         "worst_slowdown_ratio": max(slowdowns),
-        "mean_slowdown_ratio": sum(slowdowns) / len(each),
+        "mean_slowdown_ratio": plain_sum(slowdowns) / len(each),
         "shared_link_s": max((link.kept_s for link in result.links), default=0.0),
-        "tokens_per_s": sum(tokens),
+        "tokens_per_s": plain_sum(tokens),
         "tokens_per_s_per_npu": sum(tokens) / sum(len(job.npus) for job in each),
     }
     for word, job, end_s in zip(job_words([job.name for job in each]), each, ends, strict=True):

@@ -29,6 +29,7 @@ from simcore import (
     SimulationError,
     check_memory,
     check_run,
+    plain_sum,
     unbuildable,
 )
 
@@ -70,7 +71,7 @@ class _Machine:
     @classmethod
     def of(cls, platform: Platform, *, physical: bool) -> "_Machine":
         rates = [dimension.bandwidth_bytes_per_s for dimension in platform.dimensions]
-        return cls(platform, unbuildable(platform) if physical else None, sum(rates))
+        return cls(platform, unbuildable(platform) if physical else None, plain_sum(rates))
 
     def costs(self, meter: CostMeter) -> Mapping[str, float]:
         """Costs that no time is part of.
@@ -271,7 +272,7 @@ class SimulatorEvaluator(Evaluator):
         """All but the costs."""
         metrics = self._bands.applied(run, result.metrics())
         metrics |= fills(result.memory_fit)
-        metrics["npu_bandwidth_bytes_per_s"] = sum(
+        metrics["npu_bandwidth_bytes_per_s"] = plain_sum(
             dimension.bandwidth_bytes_per_s for dimension in run.platform.dimensions
         )
         return metrics

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dse.proof.designs import PLAN, Rows
 from dse.proof.scenarios import Known
 from dse.space import KnobBlock, Parameter, Space, Value
-from simcore import ConfigError, parse_quantity
+from simcore import ConfigError, parse_quantity, plain_sum
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -259,7 +259,7 @@ class Boxes:
         low, high = ends
         if low is None or high is None:
             return inf
-        return sum(b / a for a, b in zip(low, high, strict=True))
+        return plain_sum(b / a for a, b in zip(low, high, strict=True))
 
     def _floor_s(self) -> float:
         """The least time that computing takes with any plan of any machine."""

@@ -9,7 +9,7 @@ from dse.objectives import OBJECTIVES, Limit
 from dse.samplers.base import Prices
 from dse.space import Design, Value
 from dse.study.compile import Study
-from simcore import InfeasibleError, Run, unbuildable
+from simcore import InfeasibleError, Run, plain_sum, unbuildable
 
 PER_TIME = frozenset(
     {"iteration_time_s", "usd_per_token", "energy_j", "energy_j_per_token", "carbon_kg_per_token"}
@@ -71,7 +71,9 @@ class Machines:
         run = self._runs.run(design)
         if self._physical and (error := unbuildable(run.platform)):
             return error
-        bandwidth = sum(dimension.bandwidth_bytes_per_s for dimension in run.platform.dimensions)
+        bandwidth = plain_sum(
+            dimension.bandwidth_bytes_per_s for dimension in run.platform.dimensions
+        )
         metrics = {"iteration_time_s": 1.0, "npu_bandwidth_bytes_per_s": float(bandwidth)}
         if self._meter is not None:
             try:

@@ -20,7 +20,7 @@ from dse.proof.scenarios import known_designs
 from dse.rank.pareto import Front, no_worse, non_dominated
 from dse.space import Design, design_key
 from dse.study.compile import Study
-from simcore import SimulationError, no_collection
+from simcore import SimulationError, no_collection, plain_sum
 
 Floats = NDArray[np.float64]
 
@@ -238,7 +238,7 @@ class Prover:
         return design_key(known)
 
     def _push(self, dimensions: int, box: Box) -> None:
-        worth = sum(np.log(max(value, 1e-300)) for value in box.values)
+        worth = plain_sum(np.log(max(value, 1e-300)) for value in box.values)
         heapq.heappush(self._queue, (worth, next(self._order), dimensions, box))
 
     def _look_at(self, dimensions: int, box: Box) -> None:

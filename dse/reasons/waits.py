@@ -8,7 +8,7 @@ from dse.evaluate import Evaluator
 from dse.objectives import Goals
 from dse.reasons.sentence import sentence
 from dse.study.trials import Trial
-from simcore import Attribution, InfeasibleError
+from simcore import Attribution, InfeasibleError, plain_sum
 
 REASONS = "reasons"
 """Entry of ``summary.json``: sentences by the number of a trial."""
@@ -42,7 +42,7 @@ def _parts(found: Attribution) -> dict[str, Any]:
     parts = [(str(reason), time_ns * 1e-9) for reason, time_ns in found.parts_ns.items()]
     shown, rest = parts[:MOST_PARTS], parts[MOST_PARTS:]
     if rest:
-        shown.append((f"{len(rest)} smaller ones", sum(time_s for _, time_s in rest)))
+        shown.append((f"{len(rest)} smaller ones", plain_sum(time_s for _, time_s in rest)))
     return {"of": found.what, "way": found.way, "parts_s": [list(part) for part in shown]}
 
 

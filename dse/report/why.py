@@ -8,7 +8,7 @@ from dse.report.amounts import plain, short_names, show_value
 from dse.report.sections import ReportSection
 from dse.space import Design, design_key
 from dse.study.compile import Study
-from simcore import Attribution, format_quantity
+from simcore import Attribution, format_quantity, plain_sum
 
 FEW = 12
 """Reasons that are listed; the others are one line."""
@@ -25,7 +25,7 @@ def time_sections(found: Sequence[Attribution]) -> Iterator[ReportSection]:
         parts = [(str(reason), time_ns) for reason, time_ns in one.parts_ns.items()]
         shown, rest = parts[:FEW], parts[FEW:]
         if rest:
-            shown.append((f"{len(rest)} smaller ones", sum(time_ns for _, time_ns in rest)))
+            shown.append((f"{len(rest)} smaller ones", plain_sum(time_ns for _, time_ns in rest)))
         lines = [(*_time(name, time_ns), _share(time_ns, one.time_ns)) for name, time_ns in shown]
         lines.append((*_time("in all", one.time_ns), "every nanosecond counted once"))
         title = f"where the time of {one.what} goes, {one.way}"

@@ -12,6 +12,7 @@ from dse.objectives import OBJECTIVES, SIMULATED, Objective
 from dse.rank.alike import are_alike, groups_of_equals, optimism
 from dse.study.compile import Study
 from dse.study.trials import Trial
+from simcore import plain_sum
 
 SHARE = 0.8
 """Share of measured pairs, and of measured times, that errors and bands are told for."""
@@ -132,7 +133,8 @@ def costs_alike(objective: Objective, one: Mapping[str, float], two: Mapping[str
     prefix = metric.removesuffix("_cost")
     parts = {name for name in one if name.startswith(f"{prefix}_") and name.endswith("_usd")}
     parts -= {f"{metric}_usd", f"{metric}_low_usd", f"{metric}_high_usd"}
-    differing = sum(abs(one[name] - two.get(name, 0.0)) for name in parts) or abs(here - there)
+    apart = plain_sum(abs(one[name] - two.get(name, 0.0)) for name in sorted(parts))
+    differing = apart or abs(here - there)
     return abs(here - there) < max(_part(metric, one), _part(metric, two)) * differing
 
 

@@ -10,7 +10,7 @@ from dse.run.runner import Runner
 from dse.run.watcher import Unwatched
 from dse.study.compile import Study
 from dse.study.trials import Trial
-from simcore import SimcoreError, files_kept
+from simcore import SimcoreError, files_kept, plain_sum
 
 LOOK_S = 1.0
 """CPU time for which a study is tried out, once everything is loaded."""
@@ -75,7 +75,9 @@ class _Clock(Unwatched):
     @property
     def share(self) -> float:
         """Share of the time that went into evaluations."""
-        return min(sum(self.evaluated_s[_WARM:]) / (self.walls_s[-1] - self.walls_s[_WARM - 1]), 1)
+        return min(
+            plain_sum(self.evaluated_s[_WARM:]) / (self.walls_s[-1] - self.walls_s[_WARM - 1]), 1
+        )
 
 
 def estimate(study: Study) -> Estimate | None:
@@ -96,10 +98,10 @@ def estimate(study: Study) -> Estimate | None:
     steps = [b - a for a, b in zip(clock.ends_s[_WARM - 1 :], clock.ends_s[_WARM:], strict=False)]
     if len(steps) < _LEAST:
         return None
-    mean_s = sum(steps) / len(steps)
+    mean_s = plain_sum(steps) / len(steps)
     size = len(steps) // _PARTS
     parts = [steps[at * size : (at + 1) * size] for at in range(_PARTS)]
-    shares = [sum(part) / len(part) / mean_s for part in parts]
+    shares = [plain_sum(part) / len(part) / mean_s for part in parts]
     designs = study.space.counts
     most = file.search.most_trials
     return Estimate(

@@ -9,6 +9,7 @@ from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial, TrialState
 
 from dse.rank.pareto import Front
+from simcore import plain_sum
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -77,7 +78,7 @@ class PortfolioSampler(BaseSampler):
         if trial.number not in self._dealt:
             random = Random(self._seed << 40 | trial.number)
             rates = [gain / used for gain, used in zip(self._gain, self._used, strict=True)]
-            evenly = _LEAST * sum(rates) / len(rates)
+            evenly = _LEAST * plain_sum(rates) / len(rates)
             shares = [(1.0 - _LEAST) * rate + evenly for rate in rates]
             self._dealt[trial.number] = random.choices(range(len(shares)), shares)[0]
         return self._members[self._dealt[trial.number]]

@@ -10,6 +10,7 @@ from optuna.trial import FrozenTrial, TrialState
 from dse.samplers.base import Proposal, Proposer
 from dse.samplers.look import View
 from dse.space import Design
+from simcore import plain_sum
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -89,7 +90,7 @@ class ProposedSampler(BaseSampler):
         if state == TrialState.FAIL:
             self.proposer.tell_nothing(proposal)
             return
-        excess = sum(max(0.0, value) for value in trial.constraints.values())
+        excess = plain_sum(max(0.0, value) for value in trial.constraints.values())
         objectives = dict(zip(self._names, values, strict=True)) if values is not None else {}
         self.proposer.tell(proposal, objectives, excess)
 

@@ -27,6 +27,7 @@ from simcore.kernels.collectives.phase_machine import phase_time
 from simcore.kernels.collectives.records import Record
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES, Topology
+from simcore.units import plain_sum
 
 _PROBE_UNITS = 1024
 _MOST_PARTS = 1 << 40
@@ -217,7 +218,7 @@ def _around(steps: int, line: CostLine, first: bool) -> int:
     """Hops of *steps* messages in a row on part of a ring, where the way back is another one."""
     edges = [line.hops(i, (i + 1) % line.members) for i in range(line.members)]
     paths = [
-        sum(edges[(start + step) % line.members] for step in range(steps))
+        plain_sum(edges[(start + step) % line.members] for step in range(steps))
         for start in range(line.members)
     ]
     return min(paths) if first else max(paths)
@@ -230,7 +231,7 @@ def _nearest_pairs(steps: int, line: CostLine) -> int:
         min(line.hops(member, member ^ (1 << level)) for member in range(line.members))
         for level in range(levels)
     ]
-    return steps // levels * sum(nearest)
+    return steps // levels * plain_sum(nearest)
 
 
 def _direct(

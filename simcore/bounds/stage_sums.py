@@ -14,6 +14,7 @@ from simcore.bounds.stage_paths import (
 )
 from simcore.kernels.bounds import tables as kernel_tables
 from simcore.terms import CollectiveKind, NodeKind
+from simcore.units import plain_sum
 from simcore.workload import ParallelPlan
 from simcore.workload.graph import Axis, CollectiveOp, TrainingGraph
 from simcore.workload.schedules import SCHEDULES, Units
@@ -118,7 +119,7 @@ class StageSummer:
         ):
             if overlaps(self._plan.graph.plan):
                 items = [op for unit in units for op in self._reader.operators(unit)]
-                constants[which] = float(sum(self._plan.operator_ns[item] for item in items))
+                constants[which] = float(plain_sum(self._plan.operator_ns[item] for item in items))
             else:
                 terms[which] = self._serial(units)
         return StageSums(terms=terms | self._crowded() | self._tail(last), constants=constants)

@@ -8,7 +8,7 @@ from simcore.config import Run
 from simcore.memory.fit import Shortage
 from simcore.memory.modules import activations_by_module
 from simcore.result import IterationResult
-from simcore.units import format_memory, format_quantity
+from simcore.units import format_memory, format_quantity, plain_sum
 from simcore.validation import Band, accelerator_trust
 
 PARTS = {
@@ -150,7 +150,7 @@ def _tier_table(run: Run, result: IterationResult) -> Table:
     waits, held = result.exposed_by_axis_s(), run.plan.offload.places
     for tier in run.plan.offload.tiers:
         moved = [result.tier_bytes.get(f"{tier}_{way}", 0.0) for way in ("load", "store", "update")]
-        waited = sum(waits.get(f"{tier}_{way}", 0.0) for way in ("load", "store", "update"))
+        waited = plain_sum(waits.get(f"{tier}_{way}", 0.0) for way in ("load", "store", "update"))
         table.add_row(
             tier,
             ", ".join(part for part, place in held.items() if place == tier),
@@ -162,7 +162,7 @@ def _tier_table(run: Run, result: IterationResult) -> Table:
 
 
 def _row(table: Table, label: str, values: list[float], total: float) -> None:
-    mean = sum(values) / len(values)
+    mean = plain_sum(values) / len(values)
     table.add_row(
         label,
         format_quantity(mean, "s"),

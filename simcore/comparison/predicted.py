@@ -10,6 +10,7 @@ from simcore.compute import COMPUTE_MODELS
 from simcore.config import Run
 from simcore.engines.classes.run import NodeTimes
 from simcore.terms import CollectiveKind, NodeKind
+from simcore.units import plain_sum
 from simcore.workload.graph import Operator, PassPhase
 
 _KINDS = {"gemm": "products", "host": "lookups in host memory"}
@@ -59,7 +60,7 @@ def _shares(run: Run, operator: Operator) -> Sequence[tuple[float, float, Work]]
     model, precision = COMPUTE_MODELS[run.compute](), run.workload.precision
     npu = run.platform.npu
     times = [model.kernel_time_ns(kernel, npu, precision) for kernel in operator.kernels]
-    whole, ends = sum(times) or 1, list(accumulate(times, initial=0))
+    whole, ends = plain_sum(times) or 1, list(accumulate(times, initial=0))
     return [
         (low / whole, high / whole, Work(_KINDS.get(kernel.kind, kernel.kind), phase))
         for kernel, (low, high), phase in zip(

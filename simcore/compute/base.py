@@ -8,6 +8,7 @@ from sys import float_info
 from simcore.errors import ConfigError
 from simcore.machine import Npu
 from simcore.terms import Precision
+from simcore.units import plain_sum
 from simcore.workload.graph import Kernel, Operator
 
 BEYOND_NS = 2**62
@@ -49,7 +50,7 @@ class ComputeModel(ABC):
         Raises:
             ConfigError: *npu* has no peak for *precision*.
         """
-        return sum(self.kernel_time_ns(kernel, npu, precision) for kernel in kernels)
+        return plain_sum(self.kernel_time_ns(kernel, npu, precision) for kernel in kernels)
 
     def operator_times_ns(
         self, operators: Sequence[Operator], npu: Npu, precision: Precision

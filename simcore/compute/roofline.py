@@ -7,6 +7,7 @@ from typing import Self
 from simcore.compute.base import ComputeModel, reached, whole_ns
 from simcore.machine import Efficiency, Npu
 from simcore.terms import Precision
+from simcore.units import plain_sum
 from simcore.workload.graph import Kernel, Operator
 
 _WIDE = {Precision.FP8: Precision.BF16, Precision.FP4: Precision.BF16}
@@ -129,7 +130,7 @@ class _Rates:
         )
 
     def operator_ns(self, kernels: Sequence[Kernel]) -> int:
-        busy_s = sum([self.kernel_s(kernel) for kernel in kernels])
+        busy_s = plain_sum([self.kernel_s(kernel) for kernel in kernels])
         return whole_ns(max(busy_s, len(kernels) * self.efficiency.issue_s))
 
     def kernel_s(self, kernel: Kernel) -> float:

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from simcore.engines.iteration import Iteration
 from simcore.engines.moving import LOST
+from simcore.units import plain_sum
 from simcore.workload.graph import Axis, PassPhase
 
 _PASSES = {
@@ -84,7 +85,7 @@ class Attribution:
     @property
     def time_ns(self) -> int:
         """The whole time: the sum of the parts."""
-        return sum(self.parts_ns.values())
+        return plain_sum(self.parts_ns.values())
 
 
 def booked_attribution(iteration: Iteration, what: str) -> Attribution:

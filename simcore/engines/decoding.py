@@ -8,6 +8,7 @@ import numpy as np
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.engines.limits.counted_time import MAX_NS, SlowField, too_long
 from simcore.engines.stages.accounts import WorkTotals
+from simcore.units import plain_sum
 from simcore.workload import ParallelPlan, Workload, microbatches
 from simcore.workload.kinds import InferenceWorkload
 
@@ -110,7 +111,7 @@ def _per_token(parts: list[Iteration], gained: float, note: str) -> Iteration:
 def _added_up(works: list[WorkTotals], gained: float) -> WorkTotals:
     return WorkTotals(
         nodes=sum(work.nodes for work in works),
-        matrix_flop=sum(work.matrix_flop for work in works) / gained,
+        matrix_flop=plain_sum(work.matrix_flop for work in works) / gained,
         sent_bytes=np.sum([work.sent_bytes for work in works], axis=0) / gained,
         link_bytes=np.sum([work.link_bytes for work in works], axis=0) / gained,
         held_ns=sum(work.held_ns for work in works),

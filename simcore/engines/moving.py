@@ -15,6 +15,7 @@ from simcore.machine import Npu, Platform
 from simcore.machine.movers import MOST_TAKEN, Mover
 from simcore.machine.system import System
 from simcore.terms import CollectiveKind
+from simcore.units import plain_sum
 from simcore.workload.graph import CollectiveOp
 
 LOST = "lost"
@@ -228,7 +229,7 @@ def _memory_part(
     """Part of the memory bandwidth that a collective takes on the mean, in 1 / ``WHOLE``."""
     if time is None or not time.duration_ns:
         return 0
-    passed = engine.memory_passes(reducing=one.kind in REDUCING) * sum(time.sent_bytes)
+    passed = engine.memory_passes(reducing=one.kind in REDUCING) * plain_sum(time.sent_bytes)
     return _part(min(MOST_TAKEN, passed * memory_ns_per_byte / time.duration_ns))
 
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from simcore.units import plain_sum
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobResult:
@@ -32,7 +34,7 @@ class JobResult:
     @property
     def together_s(self) -> float:
         """Time of an iteration beside the other jobs, mean over all."""
-        return sum(self.iterations_s) / len(self.iterations_s)
+        return plain_sum(self.iterations_s) / len(self.iterations_s)
 
     @property
     def slowdown(self) -> float:
@@ -59,7 +61,7 @@ class SharedLink:
     @property
     def kept_s(self) -> float:
         """Time for which the bytes of all jobs keep it."""
-        return sum(self.carried_bytes.values()) / self.bandwidth_bytes_per_s
+        return plain_sum(self.carried_bytes.values()) / self.bandwidth_bytes_per_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from simcore.memo import Memo
 from simcore.network import BACKENDS, DEFAULT_BACKEND, ExternalNetwork, check_network
 from simcore.network.dimensions import engine_dimensions
 from simcore.network.settings import NetworkSettings
+from simcore.units import plain_sum
 from simcore.workload import build_graph
 
 _MOST_TOLD = 8
@@ -260,7 +261,7 @@ def _job_result(ready: _Ready, alone: ProgramRun, together: ProgramRun) -> JobRe
             (end - start) * 1e-9
             for start, end in zip(together.start_ns, together.end_ns, strict=True)
         ),
-        sent_bytes=sum(together.sent_bytes.values()),
+        sent_bytes=plain_sum(together.sent_bytes.values()),
         note=ready.note,
     )
 

@@ -10,6 +10,7 @@ from simcore.files.once import read_once
 from simcore.machine.dimension import Dimension
 from simcore.machine.fabric import Fabric
 from simcore.machine.npu import Npu
+from simcore.units import plain_sum
 
 NATIVE = "native"
 """The word."""
@@ -51,7 +52,7 @@ def with_native_links(dimensions: Sequence[Any], npu: Npu) -> list[Dimension]:
                 raise _untold(f"{place}.{key}", npu, inside[at])
             table[key] = told
         if given.get("bandwidth") == NATIVE:
-            parts = sum(
+            parts = plain_sum(
                 own and side == inside[at] for own, side in zip(sharing, inside, strict=True)
             )
             before = found[-1].bandwidth_bytes_per_s if found and not sharing[at] else None

@@ -7,6 +7,7 @@ from math import ceil, inf, prod
 from simcore.errors import InfeasibleError
 from simcore.machine.dimension import Dimension
 from simcore.machine.platform import Platform
+from simcore.units import plain_sum
 
 _GB = 1e9
 _SLACK = 1 + 1e-9
@@ -98,7 +99,7 @@ def network_use(
     own = [platform.dimensions[at] for at in positions if not platform.dimensions[at].shares_ports]
     return NetworkUse(
         first=positions[0] if positions else 0,
-        bandwidth_bytes_per_s=sum(dimension.bandwidth_bytes_per_s for dimension in own),
+        bandwidth_bytes_per_s=plain_sum(dimension.bandwidth_bytes_per_s for dimension in own),
         ports=sum(_ports(dimension, port_bytes_per_s) for dimension in own),
     )
 

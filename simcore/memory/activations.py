@@ -9,6 +9,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from simcore.terms import LayerKind
+from simcore.units import plain_sum
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.layer import blocks_of
@@ -49,9 +50,9 @@ class LayerActivations:
         of_block = tuple([block.kept_bytes for block in blocks])
         if plan.recompute_parts:
             every = blocks_of(kind, share, plan.model_copy(update={"recompute_parts": ()}))
-            parts = sum(block.kept_bytes for block in every) - sum(of_block)
+            parts = plain_sum(block.kept_bytes for block in every) - plain_sum(of_block)
         return cls(
-            whole_bytes=sum(of_block),
+            whole_bytes=plain_sum(of_block),
             input_bytes=blocks[0].input_bytes,
             parts_bytes=parts,
             block_bytes=of_block,

@@ -17,6 +17,7 @@ from simcore.memory import states
 from simcore.memory.activations import LayerActivations
 from simcore.memory.states import TierBytes
 from simcore.terms import LayerKind
+from simcore.units import plain_sum
 from simcore.workload.base import TableMemory, Workload, microbatches
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.offload import OWN
@@ -107,8 +108,10 @@ class Footprint:
             [(held.size_bytes, held.copies) for held in stage if held.tier == tier]
             for stage in self.outside
         ]
-        per_npu = [sum(size / min(copies, sharers) for size, copies in held) for held in of_stage]
-        return sharers * (sum(per_npu) / len(per_npu) if sharers == npus else max(per_npu))
+        per_npu = [
+            plain_sum(size / min(copies, sharers) for size, copies in held) for held in of_stage
+        ]
+        return sharers * (plain_sum(per_npu) / len(per_npu) if sharers == npus else max(per_npu))
 
     def held_in_tiers(self, plan: ParallelPlan, platform: Platform) -> dict[str, float]:
         """Bytes behind one port of each tier that *plan* uses, by names such as ``host_held``."""
@@ -331,8 +334,8 @@ class _Sizes:
             gradients_bytes=workload.gradient_bytes * states.gradients(plan, counts, whole),
             optimizer_bytes=main_bytes + moment_bytes + self.tables.state_bytes,
             main_bytes=main_bytes,
-            kept_bytes=sum([self._kept_bytes(chunk) * n for chunk, n in _counted(chunks)]),
-            late_bytes=sum([self.kept[kind].all_bytes * n for kind, n in of_kind]),
+            kept_bytes=plain_sum([self._kept_bytes(chunk) * n for chunk, n in _counted(chunks)]),
+            late_bytes=plain_sum([self.kept[kind].all_bytes * n for kind, n in of_kind]),
             working_bytes=largest if plan.recompute == "full" or not workload.trains else parts,
             logits_bytes=losses * _head_bytes(share.exit) if counts.has_head else 0,
             cache_bytes=cache_bytes,
@@ -373,8 +376,8 @@ class _Sizes:
         redone = self.plan.redone_layers(len(chunk))
         inputs = _counted(chunk[: redone : self.plan.recompute_every])
         whole = _counted(chunk[redone:])
-        kept = sum([self.kept[kind].input_bytes * n for kind, n in inputs])
-        return kept + sum([self.kept[kind].whole_bytes * n for kind, n in whole])
+        kept = plain_sum([self.kept[kind].input_bytes * n for kind, n in inputs])
+        return kept + plain_sum([self.kept[kind].whole_bytes * n for kind, n in whole])
 
 
 def _moving(plan: ParallelPlan, kept_bytes: int, cache_bytes: int) -> list[TierBytes]:

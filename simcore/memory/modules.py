@@ -2,6 +2,7 @@
 
 from simcore.memory.activations import AT_WORK, LayerActivations, kept_by_module
 from simcore.memory.footprint import Footprint
+from simcore.units import plain_sum
 from simcore.workload.base import Workload, microbatches
 from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
@@ -33,11 +34,11 @@ def activations_by_module(
     chunks = [kinds[span.start : span.stop] for span in stage_spans(spans, plan, fullest.stage)]
     layers = {kind: LayerActivations.of(kind, plan, share) for chunk in chunks for kind in chunk}
     kept = kept_by_module(chunks, plan, layers)
-    late = sum(layers[kind].all_bytes for chunk in chunks for kind in chunk)
+    late = plain_sum(layers[kind].all_bytes for chunk in chunks for kind in chunk)
     schedule, batches = SCHEDULES[plan.schedule](), microbatches(workload, plan)
     held = schedule.held_units(fullest.stage, plan.pp, batches, plan.interleave, plan.chunk_group)
-    whole = sum(kept.values())
+    whole = plain_sum(kept.values())
     alive, _ = max(held, key=lambda units: units[0] * whole + units[1] * late)
     found = {name: alive * size // plan.interleave for name, size in kept.items()}
-    rest = fullest.activations_bytes - sum(found.values())
+    rest = fullest.activations_bytes - plain_sum(found.values())
     return {name: size for name, size in {**found, AT_WORK: rest}.items() if size}

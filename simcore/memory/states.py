@@ -12,6 +12,7 @@ from itertools import accumulate
 from math import ceil
 
 from simcore.terms import LayerKind
+from simcore.units import plain_sum
 from simcore.workload.base import Workload
 from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
@@ -88,7 +89,7 @@ def outside(
             _stored(workload, counts) if plan.zero_stage < 3 else workload.weight_bytes * shard
         ),
         "gradients": workload.gradient_bytes * (shard if plan.zero_stage >= 2 else counts.total),
-        "optimizer": sum(_state_bytes(workload, plan, counts)) if workload.trains else 0,
+        "optimizer": plain_sum(_state_bytes(workload, plan, counts)) if workload.trains else 0,
     }
     return tuple(
         [

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from simcore.packets.live import LivePackets
+from simcore.units import plain_sum
 
 MOST_PACKETS = 1 << 17
 """Packets of a sample, beyond those that start with the first."""
@@ -75,7 +76,7 @@ class Sample:
         ]
         if not differences:
             return None
-        mean = sum(differences) / len(differences)
+        mean = plain_sum(differences) / len(differences)
         return Error(messages=len(differences), mean=mean, most=max(differences))
 
     def _sent_again(self, exact: LivePackets) -> dict[int, int]:

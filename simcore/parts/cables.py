@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from simcore.parts.catalogue import Catalogue
 from simcore.parts.lines import BillLine, bill_line
 from simcore.parts.part import Part
+from simcore.units import plain_sum
 
 RACK_M, ROW_M, HALL_M, BEYOND_M = 2.0, 30.0, 40.0, 150.0
 """Length of a cable, m: in a rack, along a row, across a hall of ``HALL_ENDPOINTS``, beyond.
@@ -42,7 +43,7 @@ def cabled(links: Links, parts: Catalogue, group: str) -> list[BillLine]:
     ]
     # lines are made of the best alone: fabrics are wired in thousands of ways
     best = min(
-        options, key=lambda bought: sum(links.count * (x.price_usd or 0.0) for _, x in bought)
+        options, key=lambda bought: plain_sum(links.count * (x.price_usd or 0.0) for _, x in bought)
     )
     return [bill_line(group, name, part, links.count) for name, part in best]
 

@@ -18,6 +18,7 @@ from simcore.parts.cables import (
 from simcore.parts.catalogue import Catalogue
 from simcore.parts.lines import BillLine, bill_line, merged_lines
 from simcore.parts.part import GBPS, Part
+from simcore.units import plain_sum
 
 GROUP = "scale_out"
 _SLACK = 1 + 1e-9
@@ -186,4 +187,4 @@ def _card_lines(
         if count - free > 0:
             name, part = catalogue.at_speed("nic", speed)
             lines.append(bill_line(GROUP, name, part, count - free))
-    return lines, sum(needed.values()) / npus
+    return lines, plain_sum(needed.values()) / npus

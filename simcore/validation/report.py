@@ -10,6 +10,7 @@ from pathlib import Path
 from simcore.config import Run
 from simcore.errors import ConfigError, SimcoreError
 from simcore.terms import Precision
+from simcore.units import plain_sum
 from simcore.validation.bands.write import training_groups, write_training_table
 from simcore.validation.collectives import predict_collectives
 from simcore.validation.efficiency_tables import silicon_table, stack_table
@@ -96,9 +97,9 @@ def _page(trained: Sequence[Compared], moved: Sequence[Compared]) -> str:
         "Made by `python -m simcore validate report`; edit nothing here by hand but through "
         "`simcore/validation/notes.md`.",
         f"**{covered} of {len(trained)} published training runs are predicted, with a mean error "
-        f"of {sum(known) / len(known):.1%} (mean over {len(known)} sources of each source's mean "
-        "absolute error of the iteration time).** No value is fitted to a source, a model or a "
-        "cluster: one set of efficiencies per silicon, one of costs per software stack, and one "
+        f"of {plain_sum(known) / len(known):.1%} (mean over {len(known)} sources of each source's "
+        "mean absolute error of the iteration time).** No value is fitted to a source, a model or "
+        "a cluster: one set of efficiencies per silicon, one of costs per software stack, and one "
         "description per kind of link.",
         "![Predicted against measured iteration times](images/validation_training.svg)",
         "## Training runs by source",

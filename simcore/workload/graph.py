@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.terms import CollectiveKind
+from simcore.units import plain_sum
 from simcore.workload.base import Workload
 from simcore.workload.plan import ParallelPlan
 
@@ -101,11 +102,11 @@ class Operator:
 
     @property
     def flop(self) -> float:
-        return sum(kernel.flop for kernel in self.kernels)
+        return plain_sum(kernel.flop for kernel in self.kernels)
 
     @property
     def bytes(self) -> float:
-        return sum(kernel.bytes for kernel in self.kernels)
+        return plain_sum(kernel.bytes for kernel in self.kernels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

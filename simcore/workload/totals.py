@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.terms import NodeKind
+from simcore.units import plain_sum
 from simcore.workload.base import Workload
 from simcore.workload.graph import StageGraph, TrainingGraph
 
@@ -17,7 +18,7 @@ def flop_by_stage(graph: TrainingGraph, kind: str | None = None) -> NDArray[np.f
     """(stages,) float64: FLOP that one NPU of each stage executes, of one kernel *kind* or all."""
     flop_of = np.array(
         [
-            sum(kernel.flop for kernel in operator.kernels if kind in (None, kernel.kind))
+            plain_sum(kernel.flop for kernel in operator.kernels if kind in (None, kernel.kind))
             for operator in graph.operators
         ]
     )

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from simcore import BillLine
+from simcore import BillLine, plain_sum
 
 NETWORK = ("scale_up", "scale_out", "spares")
 """Groups of lines that are network."""
@@ -28,27 +28,27 @@ class Bill:
     @property
     def usd(self) -> float:
         """Typical price of all, USD."""
-        return sum(line.usd for line in self.lines)
+        return plain_sum(line.usd for line in self.lines)
 
     @property
     def low_usd(self) -> float:
         """Sum of the low prices, USD."""
-        return sum(line.low_usd for line in self.lines)
+        return plain_sum(line.low_usd for line in self.lines)
 
     @property
     def high_usd(self) -> float:
         """Sum of the high prices, USD."""
-        return sum(line.high_usd for line in self.lines)
+        return plain_sum(line.high_usd for line in self.lines)
 
     @property
     def power_w(self) -> float:
         """Typical power of all, W."""
-        return sum(line.power_w for line in self.lines)
+        return plain_sum(line.power_w for line in self.lines)
 
     @property
     def most_power_w(self) -> float:
         """Largest power of all, W."""
-        return sum(line.most_power_w for line in self.lines)
+        return plain_sum(line.most_power_w for line in self.lines)
 
     @property
     def network(self) -> "Bill":

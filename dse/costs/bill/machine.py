@@ -24,6 +24,7 @@ from simcore import (
     bill_line,
     merged_lines,
     network_bill,
+    plain_sum,
     scale_up_dimensions,
 )
 
@@ -70,8 +71,9 @@ class Biller:
         return Bill(
             lines=merged_lines(lines),
             notes=notes,
-            ports_per_npu=sum(fabric.ports_per_npu for fabric in wired),
-            area_m2=self._parts["rack"].area_m2 * sum(x.count for x in lines if x.part == "rack"),
+            ports_per_npu=plain_sum(fabric.ports_per_npu for fabric in wired),
+            area_m2=self._parts["rack"].area_m2
+            * plain_sum(x.count for x in lines if x.part == "rack"),
         )
 
     def _wire(self, need: FabricNeed) -> Wired:
@@ -148,8 +150,8 @@ class Biller:
     def _beside(self, lines: list[BillLine]) -> list[BillLine]:
         """Racks, storage and front end, spares."""
         rack, front = self._parts["rack"], self._parts["storage_and_front_end"]
-        racks = ceil(sum(one.rack_units for one in lines) / max(rack.rack_units - 8, 1))
-        servers_w = sum(one.power_w for one in lines if one.group == "accelerators")
+        racks = ceil(plain_sum(one.rack_units for one in lines) / max(rack.rack_units - 8, 1))
+        servers_w = plain_sum(one.power_w for one in lines if one.group == "accelerators")
         network = [one for one in lines if one.group in NETWORK]
         spares = self._parts["spares"]
         typical, low, high = spares.price_usd or 0, spares.low_usd or 0, spares.high_usd or 0
@@ -160,11 +162,11 @@ class Biller:
                 group="spares",
                 part="spares",
                 what=spares.what,
-                count=sum(one.usd for one in network),
+                count=plain_sum(one.usd for one in network),
                 unit=spares.unit,
-                usd=typical * sum(one.usd for one in network),
-                low_usd=low * sum(one.low_usd for one in network),
-                high_usd=high * sum(one.high_usd for one in network),
+                usd=typical * plain_sum(one.usd for one in network),
+                low_usd=low * plain_sum(one.low_usd for one in network),
+                high_usd=high * plain_sum(one.high_usd for one in network),
                 estimate=spares.estimate,
             ),
         ]

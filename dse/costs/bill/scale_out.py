@@ -24,6 +24,7 @@ from simcore import (
     bill_line,
     cabled,
     merged_lines,
+    plain_sum,
 )
 
 GROUP = "scale_out"
@@ -46,7 +47,7 @@ class Wired:
     @property
     def usd(self) -> float:
         """Typical price of all lines."""
-        return sum(one.usd for one in self.lines)
+        return plain_sum(one.usd for one in self.lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

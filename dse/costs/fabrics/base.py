@@ -6,7 +6,7 @@ from math import ceil
 
 from pydantic import Field
 
-from simcore import InfeasibleError, Schema
+from simcore import InfeasibleError, Schema, plain_sum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class FabricCounts:
         known = [link for link in self.links if link is not None]
         if len(known) < len(self.links):
             return None
-        return self.links_host + sum(known)
+        return self.links_host + plain_sum(known)
 
     def times(self, copies: int) -> "FabricCounts":
         """The counts of so many equal fabrics, each with endpoints of its own."""

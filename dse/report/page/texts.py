@@ -22,7 +22,7 @@ from dse.results.misses import nearest_misses
 from dse.results.notes import note_lines
 from dse.results.regret import regret_lines
 from dse.results.result import StudyResult
-from simcore import format_quantity
+from simcore import format_quantity, plain_sum
 
 _COUNTED = ("proposals", "evaluated", "infeasible", "pruned", "failed", "duplicates", "front_size")
 
@@ -98,7 +98,7 @@ def _bound(result: StudyResult) -> str:
 
 def _times(head: str, each: Mapping[str, Mapping[str, float]]) -> str:
     """Table of the times of designs, a row for each part."""
-    whole = [sum(parts.values()) for parts in each.values()]
+    whole = [plain_sum(parts.values()) for parts in each.values()]
     rows = [
         (name, *(_part(parts.get(name), s) for parts, s in zip(each.values(), whole, strict=True)))
         for name in dict.fromkeys(name for parts in each.values() for name in parts)

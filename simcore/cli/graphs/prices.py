@@ -8,6 +8,7 @@ from simcore.errors import InfeasibleError
 from simcore.graphs.network_table import NetworkFile
 from simcore.machine import load_npu
 from simcore.parts import BillLine, Catalogue, HostPorts, network_bill, shipped_parts
+from simcore.units import plain_sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class PricedNetwork:
             yield f"  cost        unknown: {self.unknown}"
             return
         usd, low, high = self._usd()
-        power = sum(part.power_w for part in self.parts)
+        power = plain_sum(part.power_w for part in self.parts)
         told = f"{usd:,.0f} USD ({low:,.0f} to {high:,.0f}), {power:,.0f} W"
         bought = "" if self.is_of_npus else "; all links are bought (--npu tells which are not)"
         yield f"  cost        {told}, shipped prices{bought}"
@@ -52,9 +53,9 @@ class PricedNetwork:
     def _usd(self) -> tuple[float, float, float]:
         parts = self.parts
         return (
-            sum(part.usd for part in parts),
-            sum(part.low_usd for part in parts),
-            sum(part.high_usd for part in parts),
+            plain_sum(part.usd for part in parts),
+            plain_sum(part.low_usd for part in parts),
+            plain_sum(part.high_usd for part in parts),
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from simcore.compute.tables.lookup import kernel_times
 from simcore.machine import Npu
 from simcore.terms import Precision
+from simcore.units import plain_sum
 from simcore.workload.graph import Operator
 
 
@@ -45,7 +46,7 @@ class KernelAccount:
             told += f"{self.farthest:.3g} times, where the band is wider"
         if self.by_roofline_s:
             kinds = ", ".join(sorted(self.by_roofline_s, key=lambda k: -self.by_roofline_s[k]))
-            left_s = sum(self.by_roofline_s.values())
+            left_s = plain_sum(self.by_roofline_s.values())
             told += f"; {_part(left_s, self.total_s)} by roofline, no table holding them: {kinds}"
         return told
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from simcore.compute.tables.lookup import KernelTimes
 from simcore.compute.tables.places import OF_EXPERTS, layer_of_experts
 from simcore.compute.tables.rates import LAUNCH_S
+from simcore.units import plain_sum
 from simcore.workload.graph import Kernel
 
 
@@ -30,7 +31,7 @@ def joined_s(kernels: Sequence[Kernel], times_s: Sequence[float], times: KernelT
             own_s += time_s
     if not least_binds:
         return own_s
-    return max(own_s, beside_s, sum(times.least_s(kernel) for kernel in kernels))
+    return max(own_s, beside_s, plain_sum(times.least_s(kernel) for kernel in kernels))
 
 
 def _next_to_experts(kernels: Sequence[Kernel], number: int) -> bool:

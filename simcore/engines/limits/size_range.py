@@ -21,6 +21,7 @@ from simcore.errors import InfeasibleError
 from simcore.machine import Dimension, Npu, Platform
 from simcore.machine.system import System
 from simcore.terms import GATHERING
+from simcore.units import plain_sum
 from simcore.workload import ParallelPlan, Workload, microbatches
 from simcore.workload.graph import Axis, CollectiveOp, GroupLayout
 
@@ -101,11 +102,11 @@ class Demand:
         """
         for index, dimension in enumerate(platform.dimensions):
             times_s = self._network_s(dimension, system)
-            if not sum(times_s) < MAX_S:
+            if not plain_sum(times_s) < MAX_S:
                 place = f"platform.dimensions[{index}]"
                 fields = (*dimension_fields(dimension, place), delay_field(system))
                 slowest = fields[times_s.index(max(times_s))]
-                raise too_long(slowest, "an iteration could take", sum(times_s))
+                raise too_long(slowest, "an iteration could take", plain_sum(times_s))
 
         def time_s_on(npu: Npu) -> float:
             return self._npu_s(npu, npu.peak(workload.precision))

@@ -8,6 +8,7 @@ import numpy as np
 from simcore.engines.events.input import Floats, Ints
 from simcore.engines.limits.size_range import Traffic
 from simcore.terms import NodeKind
+from simcore.units import plain_sum
 from simcore.workload.graph import Operator, TrainingGraph
 from simcore.workload.program.write import TrainingProgram
 
@@ -102,7 +103,7 @@ def matrix_flop(operators: Sequence[Operator]) -> np.ndarray[tuple[int], np.dtyp
     """(O,) float64: FLOP of matrix products and attention in each operator."""
     return np.array(
         [
-            sum([kernel.flop for kernel in operator.kernels if kernel.kind in MATRIX_KERNELS])
+            plain_sum([kernel.flop for kernel in operator.kernels if kernel.kind in MATRIX_KERNELS])
             for operator in operators
         ],
         np.float64,

@@ -9,6 +9,7 @@ from simcore.files.input_file import files_kept
 from simcore.files.resources import shipped_folder
 from simcore.files.yaml_file import read_table
 from simcore.schema import Schema
+from simcore.units import plain_sum
 from simcore.validation.bands.residuals import Chain, Group, read_groups
 from simcore.validation.bands.spread import Constants, Spread, Spreads
 from simcore.validation.bands.width import Place, Widths
@@ -111,7 +112,7 @@ class Judged:
         """The group behind *spread* that is nearest to a model and a machine size."""
         groups: list[Group] = [self.spreads.groups[int(at)] for at in spread.groups]
         return min(
-            groups, key=lambda g: sum(abs(a - b) for a, b in zip(g.place, place, strict=True))
+            groups, key=lambda g: plain_sum(abs(a - b) for a, b in zip(g.place, place, strict=True))
         )
 
 

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from simcore.units import plain_sum
+
 Seconds = float
 StepTime = Callable[[int, int], Seconds]
 """Time of a step of so many sequences that each see so many tokens."""
@@ -31,7 +33,7 @@ class StepTimes:
         if first >= last:
             return self._at(sequences, first)
         ends = [first, *(keys for keys in KEYS if first < keys < last), last]
-        area: Seconds = sum(
+        area: Seconds = plain_sum(
             (b - a) * (self._at(sequences, a) + self._at(sequences, b)) / 2
             for a, b in pairwise(ends)
         )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from simcore.units import plain_sum
 from simcore.workload.hub.keys import Keys
 from simcore.workload.hub.parts import CacheKind, Part
 
@@ -35,10 +36,11 @@ def sum_up(embedding: int, rest: int, layers: Iterable[Part], share: float = 1.0
     """
     layers = list(layers)
     total = embedding + rest + sum(part.parameters for part in layers)
-    idle = round(sum(part.routed for part in layers) * (1 - share))
+    idle = round(plain_sum(part.routed for part in layers) * (1 - share))
     kinds: tuple[CacheKind, ...] = ("full", "sliding", "latent")
     cache = [
-        sum(part.cache_bytes_per_token for part in layers if part.cache == kind) for kind in kinds
+        plain_sum(part.cache_bytes_per_token for part in layers if part.cache == kind)
+        for kind in kinds
     ]
     return ModelCounts(total, total - idle, embedding, *cache)
 

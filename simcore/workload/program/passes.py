@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from simcore.terms import CollectiveKind, LayerKind, NodeKind
+from simcore.units import plain_sum
 from simcore.workload.graph import Axis, PassPhase
 from simcore.workload.offload import OWN
 from simcore.workload.program import ends
@@ -54,7 +55,7 @@ class LayerMeans:
         """Bytes that it keeps of a micro-batch for the backward pass: if *redone*, its input."""
         if redone:
             return self.blocks[0].input_bytes
-        return sum(block.kept_bytes for block in self.blocks)
+        return plain_sum(block.kept_bytes for block in self.blocks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from simcore.errors import ConfigError
 from simcore.schema import Schema
 from simcore.terms import CollectiveKind, LayerKind
+from simcore.units import plain_sum
 from simcore.workload.base import WithoutTokens
 from simcore.workload.graph import Axis, Kernel
 from simcore.workload.npu_share import NpuShare
@@ -305,4 +306,4 @@ class ConvolutionalNet(WithoutTokens, Schema):
     @cached_property
     def products_per_image(self) -> int:
         """Multiply-adds of the forward pass: K C R S P Q, over all layers."""
-        return sum(row.product_parameters * row.size**2 for row in self.rows)
+        return plain_sum(row.product_parameters * row.size**2 for row in self.rows)

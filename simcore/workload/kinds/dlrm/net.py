@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from simcore.errors import ConfigError
 from simcore.schema import Schema
 from simcore.terms import LayerKind
+from simcore.units import plain_sum
 from simcore.workload.base import WithoutTokens
 from simcore.workload.kinds.dlrm.dense import CrossLayer, DenseLayer, DotLayer
 from simcore.workload.kinds.dlrm.features import FeatureLayer
@@ -77,7 +78,7 @@ class RecommendationNet(WithoutTokens, Schema):
     @property
     def lookups(self) -> int:
         """Rows that a sample looks up in all tables."""
-        return sum(table.count * table.pooling for table in self.tables)
+        return plain_sum(table.count * table.pooling for table in self.tables)
 
     @property
     def table_rows(self) -> int:
@@ -139,7 +140,7 @@ class RecommendationNet(WithoutTokens, Schema):
     @cached_property
     def flop_per_sample(self) -> float:
         """FLOP of the products of a forward pass."""
-        return sum(layer.flop for layer in self._dense())
+        return plain_sum(layer.flop for layer in self._dense())
 
 
 def _mlp(inputs: int, widths: tuple[int, ...]) -> tuple[DenseLayer, ...]:

@@ -24,6 +24,7 @@ from typing import Literal
 from pydantic import Field
 
 from simcore.schema import Schema
+from simcore.units import plain_sum
 
 INDEX_BYTES = 8
 
@@ -77,7 +78,7 @@ def hold(shapes: tuple[Shape, ...], sharding: str, columns: int, npus: int) -> H
     """The holding of the busiest of *npus* NPUs."""
     if sharding == "row":
         rows = sum(count * -(-rows // npus) for count, rows, _ in shapes)
-        lookups = sum(count * pooling for count, _, pooling in shapes) / npus
+        lookups = plain_sum(count * pooling for count, _, pooling in shapes) / npus
         vectors = sum(count for count, _, _ in shapes)
         return Holding(
             vectors=vectors, lookups=lookups, indices=lookups, rows=float(rows), states=rows

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from simcore.errors import ConfigError
 from simcore.schema import Schema
 from simcore.terms import LayerKind, Precision
+from simcore.units import plain_sum
 from simcore.workload.base import Extent, Rule, Workload, microbatches
 from simcore.workload.kinds.inference.formats import ServingFormats
 from simcore.workload.kinds.inference.share import ChunkShare, PromptChunk, ServingShare
@@ -48,7 +49,7 @@ class Speculation(Schema):
 
         Source: Leviathan et al., equation 1.
         """
-        return float(sum(self.acceptance**guess for guess in range(self.tokens + 1)))
+        return float(plain_sum(self.acceptance**guess for guess in range(self.tokens + 1)))
 
 
 _TRAINING_KEYS = ("optimizer", "gradient_format", "moment_format", "kept_format")

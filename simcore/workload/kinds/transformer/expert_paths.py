@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from simcore.errors import ConfigError
 from simcore.schema import Schema
+from simcore.units import plain_sum
 from simcore.workload.kinds.transformer.model_parts import Experts
 from simcore.workload.plan import ParallelPlan
 
@@ -74,7 +75,7 @@ class ExpertLoad(Schema):
         if sum(given) > 1:
             rule = "takes one of imbalance, capacity and shares"
             raise ConfigError("", rule, got=self.model_dump(exclude_defaults=True))
-        if self.shares and (min(self.shares) < 0 or not sum(self.shares) > 0):
+        if self.shares and (min(self.shares) < 0 or not plain_sum(self.shares) > 0):
             raise ConfigError("shares", "must be 0 or more with a sum above 0", got=self.shares)
         return self
 
@@ -86,4 +87,8 @@ class ExpertLoad(Schema):
             return self.imbalance
         held = experts // groups
         starts = range(0, experts, held)
-        return max(sum(self.shares[i : i + held]) for i in starts) * groups / sum(self.shares)
+        return (
+            max(plain_sum(self.shares[i : i + held]) for i in starts)
+            * groups
+            / plain_sum(self.shares)
+        )
