@@ -4,6 +4,7 @@ import ast
 import importlib
 import re
 from collections.abc import Collection
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,11 @@ MAX_FUNCTION_LINES = 40
 MAX_KERNEL_LINES = 60  # kernels take arrays one by one and are branchy by nature
 
 
+@cache
+def _tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text())
+
+
 def _files(package: str) -> list[Path]:
     return sorted((ROOT / package).rglob("*.py"))
 
@@ -53,7 +59,7 @@ def _own_layer(file: Path, package: str) -> str:
 
 def _imports(file: Path) -> list[tuple[int, str]]:
     found = []
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(_tree(file)):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}:{node.lineno}: relative import"
             found.append((node.lineno, str(node.module)))
@@ -64,34 +70,36 @@ def _imports(file: Path) -> list[tuple[int, str]]:
     return found
 
 
-@pytest.mark.parametrize("file", _files("simcore"), ids=lambda f: str(f.relative_to(ROOT)))
-def test_simcore_imports_only_from_lower_layers(file: Path) -> None:
-    own, levels = _own_layer(file, "simcore"), _levels(SIMCORE_LAYERS)
-    assert own in levels, f"{own} has no layer yet"
-    for line, module in _imports(file):
-        package, _, rest = module.partition(".")
-        assert package != "dse", f"{file}:{line}: simcore knows nothing of the search"
-        if package != "simcore":
-            continue
-        other = rest.split(".")[0]
-        if not other and own in ("cli", "__init__", "__main__"):
-            continue  # the version
-        fine = other == own or levels[other] < levels[own]
-        assert fine, f"{file}:{line}: {own} must not import {module}"
-
-
-@pytest.mark.parametrize("file", _files("dse"), ids=lambda f: str(f.relative_to(ROOT)))
-def test_dse_imports_only_from_lower_layers_and_public_names(file: Path) -> None:
-    own, levels = _own_layer(file, "dse"), _levels(DSE_LAYERS)
-    assert own in levels, f"{own} has no layer yet"
-    for line, module in _imports(file):
-        package, _, rest = module.partition(".")
-        if package == "simcore":
-            assert not rest, f"{file}:{line}: only names of simcore.__all__ cross this line"
-        elif package == "dse" and rest:
+def test_simcore_imports_only_from_lower_layers() -> None:
+    levels = _levels(SIMCORE_LAYERS)
+    for file in _files("simcore"):
+        own = _own_layer(file, "simcore")
+        assert own in levels, f"{own} has no layer yet"
+        for line, module in _imports(file):
+            package, _, rest = module.partition(".")
+            assert package != "dse", f"{file}:{line}: simcore knows nothing of the search"
+            if package != "simcore":
+                continue
             other = rest.split(".")[0]
+            if not other and own in ("cli", "__init__", "__main__"):
+                continue  # the version
             fine = other == own or levels[other] < levels[own]
             assert fine, f"{file}:{line}: {own} must not import {module}"
+
+
+def test_dse_imports_only_from_lower_layers_and_public_names() -> None:
+    levels = _levels(DSE_LAYERS)
+    for file in _files("dse"):
+        own = _own_layer(file, "dse")
+        assert own in levels, f"{own} has no layer yet"
+        for line, module in _imports(file):
+            package, _, rest = module.partition(".")
+            if package == "simcore":
+                assert not rest, f"{file}:{line}: only names of simcore.__all__ cross this line"
+            elif package == "dse" and rest:
+                other = rest.split(".")[0]
+                fine = other == own or levels[other] < levels[own]
+                assert fine, f"{file}:{line}: {own} must not import {module}"
 
 
 def test_places_of_components_name_what_is_there() -> None:
@@ -104,16 +112,16 @@ def test_places_of_components_name_what_is_there() -> None:
         assert hasattr(importlib.import_module(module), name), place
 
 
-@pytest.mark.parametrize("file", _files("simcore/kernels"), ids=lambda f: f.name)
-def test_kernels_import_only_numpy_and_numba(file: Path) -> None:
+def test_kernels_import_only_numpy_and_numba() -> None:
     allowed = {"numpy", "numba", "simcore", "typing", "heapq", "collections", "dataclasses"}
     allowed |= {"importlib", "os", "pathlib", "tempfile", "sys", "collections.abc"}
     allowed |= {"contextlib", "ctypes", "functools", "llvmlite", "shutil", "stat"}
     allowed |= {"subprocess", "time", "atexit", "errno", "pickle", "re"}
-    for line, module in _imports(file):
-        assert module.split(".")[0] in allowed, f"{file}:{line}: {module}"
-        if module.startswith("simcore"):
-            assert module.startswith("simcore.kernels"), f"{file}:{line}: {module}"
+    for file in _files("simcore/kernels"):
+        for line, module in _imports(file):
+            assert module.split(".")[0] in allowed, f"{file}:{line}: {module}"
+            if module.startswith("simcore"):
+                assert module.startswith("simcore.kernels"), f"{file}:{line}: {module}"
 
 
 @pytest.mark.parametrize("package", ["simcore", "dse"])
@@ -129,7 +137,7 @@ def test_every_part_has_a_layer_on_the_page_and_no_folder_too_many_files(package
 def _top_level_imports(file: Path, modules: Collection[str]) -> set[str]:
     """Those of *modules* that are imported when *file* is."""
     found = set()
-    for node in ast.parse(file.read_text()).body:
+    for node in _tree(file).body:
         if isinstance(node, ast.ImportFrom):
             for name in node.names:
                 inner = f"{node.module}.{name.name}"
@@ -251,7 +259,7 @@ def test_files_come_in_through_one_door(package: str) -> None:
         name = str(file.relative_to(ROOT))
         if name in OWN_READERS or name.startswith(OWN_FOLDERS):
             continue
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in ast.walk(_tree(file)):
             if isinstance(node, ast.Call) and _reads(node):
                 found.append(f"{name}:{node.lineno} {ast.unparse(node)}")
     assert not found, "read with simcore.files.input_file:\n" + "\n".join(found)
@@ -281,7 +289,7 @@ def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
         f"{file.relative_to(ROOT)}:{line} {text.splitlines()[0]}"
         for package in ("simcore", "dse")
         for file in _files(package)
-        for line, text in _docstrings(ast.parse(file.read_text()))
+        for line, text in _docstrings(_tree(file))
         if LEANING.match(text)
     ]
     assert not leaning, "\n".join(leaning)

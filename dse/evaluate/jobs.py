@@ -238,7 +238,7 @@ def _metrics(jobs: Jobs, result: "simcore.JobsResult") -> dict[str, float]:
         "mean_slowdown_ratio": plain_sum(slowdowns) / len(each),
         "shared_link_s": max((link.kept_s for link in result.links), default=0.0),
         "tokens_per_s": plain_sum(tokens),
-        "tokens_per_s_per_npu": sum(tokens) / sum(len(job.npus) for job in each),
+        "tokens_per_s_per_npu": plain_sum(tokens) / sum(len(job.npus) for job in each),
     }
     for word, job, end_s in zip(job_words([job.name for job in each]), each, ends, strict=True):
         values = job.together_s, job.alone_s, job.slowdown, end_s

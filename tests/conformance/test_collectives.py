@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -87,6 +88,7 @@ def buffer_bytes(kind: CollectiveKind, members: int) -> int:
     return BARRIER_BYTES if kind is CollectiveKind.BARRIER else size_bytes(members)
 
 
+@cache  # several tests ask for one
 def outcome(name: str, kind: CollectiveKind, members: int, topology: str, backend: str
             ) -> EngineOutput:  # fmt: skip
     return run_unfolded(engine_input(name, kind, members, topology, backend))
@@ -141,17 +143,21 @@ def timer(name: str, kind: CollectiveKind, members: int, topology: str) -> Colle
     return CollectiveTimer((network,), system, MEMORY_BYTES_PER_NS * 1e9)
 
 
-@each_case
-@pytest.mark.parametrize("topology", list(TOPOLOGIES))
 # no NPUs stand for others where packets or flits are followed: both runs would be the same one
-@pytest.mark.parametrize("backend", [name for name in BACKENDS if name not in ("packet", "flit")])
+FOLDING = [name for name in BACKENDS if name not in ("packet", "flit")]
+
+
+@each_case
 def test_alike_members_followed_as_one_end_as_all_of_them_do(
-    name: str, kind: CollectiveKind, members: int, topology: str, backend: str
+    name: str, kind: CollectiveKind, members: int
 ) -> None:
-    inputs = engine_input(name, kind, members, str(topology), backend)
-    every, folded = run_unfolded(inputs), run_folded(inputs)
-    np.testing.assert_array_equal(folded.finish_ns, every.finish_ns)
-    assert (folded.messages, folded.sent_bytes) == (every.messages, every.sent_bytes)
+    for topology, backend in product(TOPOLOGIES, FOLDING):
+        every = outcome(name, kind, members, str(topology), backend)
+        folded = run_folded(engine_input(name, kind, members, str(topology), backend))
+        told = f"on a {topology}, {backend}"
+        np.testing.assert_array_equal(folded.finish_ns, every.finish_ns, err_msg=told)
+        totals = every.messages, every.sent_bytes
+        assert (folded.messages, folded.sent_bytes) == totals, told
 
 
 # in the ring of scatter_gather a member that begins late sends twice before its neighbour has it
@@ -168,13 +174,11 @@ def test_links_that_each_carry_one_message_at_a_time_are_idle_ones(
 
 
 @each_case
-@pytest.mark.parametrize("topology", list(TOPOLOGIES))
-def test_messages_that_meet_are_never_faster(
-    name: str, kind: CollectiveKind, members: int, topology: str
-) -> None:
-    idle = outcome(name, kind, members, str(topology), "congestion_unaware")
-    aware = outcome(name, kind, members, str(topology), "congestion_aware_multidim")
-    assert aware.finish_ns.max() >= idle.finish_ns.max()
+def test_messages_that_meet_are_never_faster(name: str, kind: CollectiveKind, members: int) -> None:
+    for topology in map(str, TOPOLOGIES):
+        idle = outcome(name, kind, members, topology, "congestion_unaware")
+        aware = outcome(name, kind, members, topology, "congestion_aware_multidim")
+        assert aware.finish_ns.max() >= idle.finish_ns.max(), f"on a {topology}"
 
 
 def does_all_reduces(name: str) -> bool:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dse.samplers.design.columns.genomes import Codes, Flags, Genome, Genomes, Ints
 from dse.space import Design, KnobBlock, Parameter, Space
+from simcore import plain_sum
 
 _STEPS = 2**40
 """Places in a range that are told apart."""
@@ -66,7 +67,7 @@ class GenomeSpace:
         self.spans = _spans(space.blocks)
         self.counts = tuple(space.dimensions)
         sizes = [float(prod(b.rows(count) for b in space.blocks)) for count in self.counts]
-        self._shares = (np.cumsum(sizes) / sum(sizes)).tolist()
+        self._shares = (np.cumsum(sizes) / plain_sum(sizes)).tolist()
         own = [self.knobs[span.first : span.end] for span in self.spans]
         self._radix = [_radix([len(knob.choices) for knob in knobs]) for knobs in own]
         self._free = {  # a knob of which any choice will do
