@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Self
 
 from simcore.compute.base import ComputeModel, reached, whole_ns
@@ -13,6 +14,10 @@ from simcore.workload.graph import Kernel, Operator
 _WIDE = {Precision.FP8: Precision.BF16, Precision.FP4: Precision.BF16}
 TILES = ((256, 128), (128, 256), (128, 128), (128, 64))
 """Rows and columns of the tiles that libraries choose from, the fastest first."""
+SHARED_SUM = 1024
+"""Terms of a sum of products that a processor adds up at least, where several share one sum."""
+_PARTIAL_BYTES = 4
+"""Bytes of a part of such a sum, which is written and read once."""
 _WIDE_BYTES = 2
 """Bytes of an operand as kernels count it; one that is stored with fewer is not spared twice."""
 SHORT = 1 / 8
@@ -30,7 +35,8 @@ class Roofline(ComputeModel):
     - memory: ``bytes / (memory x memory bandwidth)``;
     - compute of a matrix product: ``rounds x flop / (gemm x peak) x (1 + tile_fill / k) + ramp``,
       where ``rounds`` is what the best tiles take, in whole rounds on the processors, over what
-      the largest would if they could be split. Without rounds and fill, written as a rate, it is
+      the largest would if they could be split; where tiles leave processors idle, several share
+      one, for as many passes over its results. Without rounds and fill, written as a rate, it is
       ``gemm x peak x flop / (flop + half)`` with ``half = ramp x gemm x peak``: the saturating
       curve of measured products, which reach half of their best rate at ``half`` FLOP;
     - memory of a matrix product: the same with ``product_memory``;
@@ -52,7 +58,8 @@ class Roofline(ComputeModel):
 
     Source: roofline as in S. Williams et al., CACM 52(4), 2009; saturation as the half-performance
     length of R. Hockney, C. Jesshope, Parallel Computers, 1981, section 1.3; rounds ("wave
-    quantization") and alignment: NVIDIA, Matrix Multiplication Background User's Guide.
+    quantization"), alignment and shared sums ("split-K"): NVIDIA, Matrix Multiplication Background
+    User's Guide; CUTLASS, "Efficient GEMM in CUDA", section "Parallelized reductions".
     """
 
     def kernel_time_ns(self, kernel: Kernel, npu: Npu, precision: Precision) -> int:
@@ -172,23 +179,32 @@ class _Rates:
         fill = self.efficiency.tile_fill / kernel.k if kernel.k else 0.0
         full_s = kernel.flop / rate * (1 + fill)
         more_s = (kernel.groups - 1) * self.efficiency.group_s
-        return self._rounds(kernel) * full_s + self.ramp_s + more_s
+        return self._tiled_s(kernel, full_s) + self.ramp_s + more_s
 
-    def _rounds(self, kernel: Kernel) -> float:
-        """Time of the best tiles over that of the fastest ones if they could be split, >= 1."""
+    def _tiled_s(self, kernel: Kernel, full_s: float) -> float:
+        """Time of the best tiles, where the fastest ones would take *full_s* if they were split."""
         processors = self.efficiency.processors
         if not processors or not kernel.m:
-            return 1.0
+            return full_s
         m, n, groups = kernel.m, kernel.n, kernel.groups
-        best = min(
-            [
-                -(-groups * -(-m // rows) * -(-n // columns) // processors) * cost
-                for rows, columns, cost in self.tile_costs
-            ]
-        )
         rows, columns, cost = self.tile_costs[0]
-        whole = groups * m * n / (rows * columns * processors)
-        return best / (whole * cost)
+        step_s = full_s / (groups * m * n / (rows * columns * processors) * cost)
+        times_s = []
+        for rows, columns, cost in self.tile_costs:
+            tiles = groups * -(-m // rows) * -(-n // columns)
+            round_s = -(-tiles // processors) * cost * step_s
+            times_s.append(self._shared_s(kernel, round_s, processors // tiles))
+        return min(times_s)
+
+    def _shared_s(self, kernel: Kernel, alone_s: float, processors: int) -> float:
+        """Time of tiles that take *alone_s* on one processor each, where so many may share one."""
+        most = min(processors, kernel.k / SHARED_SUM)
+        if most <= 1:
+            return alone_s
+        written = 2 * _PARTIAL_BYTES * kernel.groups * kernel.m * kernel.n
+        pass_s = written / self.memory_bytes_per_s
+        parts = min(most, max(1.0, sqrt(alone_s / pass_s)))
+        return min(alone_s, alone_s / parts + parts * pass_s)
 
 
 def _narrow_heads(elements: int, width: float) -> float:

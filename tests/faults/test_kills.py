@@ -38,7 +38,7 @@ def test_a_study_whose_workers_are_killed_ends_with_the_same_trials(
 
     def kill_some() -> None:
         wait_for(lambda: stored(tmp_path))
-        while not done.wait(0.2 + random.random()) and len(killed) < 5:
+        while not done.wait(0.1 + random.random() / 4) and len(killed) < 5:
             if victims := workers_of(os.getpid()):
                 victim = random.choice(victims)
                 with contextlib.suppress(ProcessLookupError):  # it has just been replaced

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from simcore.compute import COMPUTE_MODELS, IdealRoofline, RecordedRoofline, Roofline
@@ -128,6 +129,41 @@ def test_tiles_are_worked_off_in_whole_rounds_of_the_best_size() -> None:
     assert more[0] / one[0] == pytest.approx(5 / 4, rel=1e-3)
     # where operands cost more than multiply-adds, a tile costs its edges: 2 x 384, 3 x 256, 5 x 192
     assert more[1] / one[1] == pytest.approx(2, rel=1e-3)
+
+
+# rows, columns, terms and us of products in bf16 on an H200, by this project's `simcore profile`
+# (PyTorch 2.11, CUDA 13.0): few tiles, long sums
+LONG_SUMS = [
+    (1, 128, 8192, 9.120),
+    (1, 128, 32768, 10.768),
+    (1, 512, 32768, 18.304),
+    (1, 2048, 32768, 45.792),
+    (256, 128, 32768, 17.920),
+    (256, 512, 32768, 28.192),
+    (256, 2048, 32768, 57.536),
+    (512, 128, 32768, 22.368),
+    (512, 512, 32768, 39.008),
+]
+
+
+@pytest.mark.parametrize(("m", "n", "k", "measured_us"), LONG_SUMS)
+def test_processors_that_tiles_leave_idle_share_long_sums(
+    m: int, n: int, k: int, measured_us: float
+) -> None:
+    moved = 2.0 * (m * k + k * n + m * n)
+    kernel = _product(m, n, k)._replace(bytes=moved)
+    predicted_us = 1e6 * _seconds(kernel, load_npu("h200"))
+    assert 1 / 2 < predicted_us / measured_us < 2  # 3 to 13 times as long if each had one
+
+
+def test_more_terms_are_never_faster_nor_more_processors_slower() -> None:
+    for m, n in ((1, 128), (200, 300), (2048, 1024), (5000, 3000)):
+        times = []
+        for count in (8, 66, 108, 132, 264):
+            npu = _with(processors=count, gemm=count / 264)  # processors of one speed
+            times.append([_seconds(_product(m, n, k), npu) for k in range(512, 9000, 379)])
+        assert (np.diff(times, axis=1) >= 0).all()
+        assert (np.diff(times, axis=0) <= 0).all()
 
 
 def test_short_sums_pay_for_filling_a_tile() -> None:
