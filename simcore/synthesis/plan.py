@@ -1,5 +1,6 @@
 """Plans: which hops carry each chunk, and which of them wait for which; not yet when."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +11,9 @@ from simcore.synthesis.fabric import Fabric, Floats, Ints, Shorts
 
 Bools = NDArray[np.bool_]
 
-_HASTE = (np.inf, 0.0, 1.0, 4.0, 16.0)
+_HASTE = (0.0, 1.0, 4.0, 16.0)
 """Weights, to be tried, of how long a chunk has to go still against its turn among chunks."""
-_FEW_HASTE, _LARGE = (np.inf, 4.0), 1_000_000
+_FEW_HASTE, _LARGE = (4.0,), 1_000_000
 """Weights that are tried for plans of more than so many hops, and that number."""
 _PASSES, _WORTH = 6, 1e-3
 """Times that a plan is run backwards and forwards, each time in the order of the ends before, and
@@ -34,7 +35,8 @@ class Plan:
         after: (E,) one that waits for it.
         chunks: Chunks.
         part: Size of each.
-        turn: (S,) when it is the turn of each hop, as a share of the whole, below 1.
+        turns: (K, C) when it is the turn of each chunk, as a share of the whole, below 1; K orders
+            to be tried.
     """
 
     arc: Ints
@@ -44,7 +46,7 @@ class Plan:
     after: Ints
     chunks: int
     part: float
-    turn: Floats
+    turns: Floats
 
     def busiest(self, fabric: Fabric) -> float:
         """Time that the busiest link is kept: no schedule of this plan takes less."""
@@ -78,8 +80,7 @@ class Plan:
         best, least = np.zeros(hops), np.inf
         near = next(part for most, part in _NEAR if hops <= most)
         enough = whole * (1 + near)
-        for haste in _HASTE if hops <= _LARGE else _FEW_HASTE:
-            key = -left if np.isinf(haste) else self.turn * whole - haste * left
+        for key in self._keys(left, whole):
             start, end = times(forth, ahead, key)
             if end < least * (1 - 1e-12):
                 best, least = start, end
@@ -101,6 +102,13 @@ class Plan:
             if least <= enough or 1 - least / before < max(near, _WORTH):
                 break
         return best, least
+
+    def _keys(self, left: Floats, whole: float) -> Iterator[Floats]:
+        """Orders (S,) of hops to be tried, where each still has so far to go of the whole time."""
+        yield -left
+        for haste in _HASTE if len(left) <= _LARGE else _FEW_HASTE:
+            for turn in self.turns:
+                yield turn[self.chunk] * whole - haste * left
 
     def _link(self, fabric: Fabric) -> Ints:
         """Link (S,) of each hop; one more than there are for those from a node to itself."""
@@ -166,7 +174,7 @@ def outward_plan(arcs: Shorts, before: Shorts, hops: Ints, part: float, turn: Fl
         after=waits,
         chunks=len(hops),
         part=part,
-        turn=turn[tree],
+        turns=turn[None],
     )
 
 
@@ -203,7 +211,7 @@ def paired_plan(
         after=np.concatenate([to, place_out]),
         chunks=chunks,
         part=part,
-        turn=np.concatenate([turn[tree_in[::-1]], turn, turn[tree_out]]),
+        turns=turn[None],
     )
 
 
