@@ -59,7 +59,7 @@ def test_a_schedule_timed_anew_takes_what_its_own_replay_says(kind: str) -> None
     found = synthesise(fabric, kind, piece, chunks=4)
     form = kept._timed_form(found, fabric, piece)
     takes, places = piece / form.parts / fabric.rate, int(form.to.max()) + 1
-    order = form.link, form.before, form.at, form.to
+    order = form.link, form.at, form.to, form.into_switch
     again = retimed(*order, takes, fabric.latency, places)
     assert again == pytest.approx(found.schedule.time, rel=1e-9)
     assert sorted(links.tolist()) == list(range(routed(given).graph.links))
