@@ -82,7 +82,7 @@ def reduce_trees(
     into = back.offsets, back.tail, back.head, back.link
     out = fabric.offsets, fabric.tail, fabric.head, fabric.link
     cost, delay = _times(fabric, chunks, whole)
-    ends = fabric.nodes if fabric.copies and fabric.reduces else fabric.npus
+    switches = fabric.nodes - fabric.npus if fabric.copies and fabric.reduces else 0
     rng = np.random.default_rng(seed)
     roots = np.zeros(chunks, np.int64)
     least = _least_depth(fabric, cost, delay) + _least_depth(back, cost, delay)
@@ -92,9 +92,10 @@ def reduce_trees(
     def grow(first: bool, steep: float, load: Floats, found: Trees) -> int:
         order = rng.permutation(chunks)
         looks = chunks * len(fabric.tail)
-        tried = min(max(_LEAST_TRIED, min(_MOST_TRIED, _LOOKS // looks)), ends)
-        begin = rng.integers(ends, size=(chunks, 1))
-        candidates = (begin + np.arange(tried) * max(ends // tried, 1)) % ends
+        most = max(_LEAST_TRIED, min(_MOST_TRIED, _LOOKS // looks))
+        # however few they are: sums that are complete in a switch are handed out soonest
+        at_switches = fabric.npus + _drawn(rng, chunks, switches, most // 2)
+        candidates = np.hstack([at_switches, _drawn(rng, chunks, fabric.npus, most)])[:, :most]
         can = fabric.npus, fabric.reduces, fabric.copies
         meant = steep, aim, deep, alike
         return int(
@@ -105,6 +106,15 @@ def reduce_trees(
 
     plain = not (fabric.copies and fabric.reduces)
     return _balanced(grow, fabric.links, 2 * chunks, _width(fabric, plain), aim)
+
+
+def _drawn(rng: np.random.Generator, chunks: int, nodes: int, most: int) -> Ints:
+    """Nodes (chunks, C) evenly apart among so many, from one that is drawn for each chunk."""
+    if not nodes:
+        return np.empty((chunks, 0), np.int64)
+    count = min(most, nodes)
+    begin = rng.integers(nodes, size=(chunks, 1))
+    return (begin + np.arange(count) * (nodes // count)) % nodes
 
 
 def _times(fabric: Fabric, chunks: int, size: float) -> tuple[Floats, Floats]:
