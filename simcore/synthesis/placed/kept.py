@@ -124,7 +124,7 @@ def _timed_form(found: Synthesis, fabric: Fabric, piece: float) -> KeptSchedule:
 
 
 def _places(schedule: Schedule, fabric: Fabric, node: Ints) -> Ints:
-    """(S,) numbers of places: chunks at *node*, or at switches that only pass on those of flights."""
+    """Numbers (S,) of places: chunks at *node*, or at switches that only pass on, of flights."""
     able = np.where(schedule.joins, fabric.reduces, fabric.copies)
     passed_on = (node >= fabric.npus) & ~able
     what = np.where(passed_on, len(schedule.owner) + schedule.flight, schedule.chunk)
