@@ -24,7 +24,7 @@ def pack_pairs(
     into: tuple[Ints, Ints, Ints, Ints],
     out: tuple[Ints, Ints, Ints, Ints],
     cost: Floats,
-    delay: Floats,
+    delays: tuple[Floats, Floats],
     load: Floats,
     meant: Meant,
     arcs: Shorts,
@@ -44,7 +44,7 @@ def pack_pairs(
         into: Offsets, tails, heads and links of the arcs turned around.
         out: The same of the arcs.
         cost: (L,) time that one chunk takes on each link.
-        delay: As for ``pack``.
+        delays: (L,) as for ``pack``, along the arcs turned around and along the arcs.
         load: (L,) time that each link is busy; changed.
         meant: As for ``pack``.
         arcs: (2 P, H) hops of the trees: 2 p joins, along arcs turned around, 2 p + 1 hands out.
@@ -80,7 +80,7 @@ def pack_pairs(
                     head,
                     link,
                     cost,
-                    delay,
+                    delays[side],
                     trial,
                     meant,
                     arcs,
@@ -89,7 +89,7 @@ def pack_pairs(
                 )
                 if said < 0:
                     return said
-            price = _price(arcs, before, hops, one, into[3], out[3], cost, delay, load, meant)
+            price = _price(arcs, before, hops, one, into[3], out[3], cost, delays, load, meant)
             if price < least:
                 best, least = root, price
         roots[one], load[:] = best, trial
@@ -114,7 +114,7 @@ def _price(
     into: Ints,
     out: Ints,
     cost: Floats,
-    delay: Floats,
+    delays: tuple[Floats, Floats],
     load: Floats,
     meant: Meant,
 ) -> float:
@@ -126,6 +126,6 @@ def _price(
         for hop in range(hops[tree]):
             link = arc_link[arcs[tree, hop]]
             total += cost[link] * steeply(steep * (load[link] / aim - 1.0))
-        end = end_of(arcs[tree], before[tree], hops[tree], arc_link, cost, delay)
+        end = end_of(arcs[tree], before[tree], hops[tree], arc_link, cost, delays[side])
         total += cost.mean() * steeply(steep * (end / deep - 1.0))
     return total
