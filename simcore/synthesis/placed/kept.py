@@ -88,7 +88,11 @@ def _key(fabric: Fabric, kind: str, level: int) -> str:
 @lru_cache(maxsize=1)
 def _sources() -> str:
     """Digest of the code that makes schedules."""
-    folders = Path(__file__).parents[1], Path(kernels.__file__).parent
+    return _digest(Path(__file__).parents[1], Path(kernels.__file__).parent)
+
+
+def _digest(*folders: Path) -> str:
+    """Digest of all code in folders and in those below them."""
     files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]
     return sha256(b"\0".join(read_bytes(file) for file in files)).hexdigest()
 
