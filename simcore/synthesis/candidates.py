@@ -389,8 +389,9 @@ def _pair_turns(which: Ints, step: Ints, npus: int) -> Floats:
     By step no two chunks of a turn are for one NPU. Drawn, those of neighbours do not all go to
     one part of the network at a time, for which few links would carry all while others wait.
     """
-    draws = np.random.default_rng(npus).random(len(which))
-    return (which + np.stack([draws, step / npus])) / (which.max(initial=0) + 1)
+    within = np.stack([np.random.default_rng(npus).random(len(which)), step / npus])
+    turns: Floats = (which + within) / (which.max(initial=0) + 1)
+    return turns
 
 
 def _none(count: int) -> Ints:

@@ -167,7 +167,7 @@ class _Hops:
     def times(self, ways: Waiting, through: Bools, key: Floats) -> tuple[Floats, float]:
         """Starts (S,) of hops that wait for each other so, lowest key first, and the end."""
         offsets, after, waits = (one.astype(np.int32) for one in ways)
-        start = schedule(self.link, *self.of_links, waits, offsets, after, through, key)
+        start = schedule(self.link, self.of_links, (offsets, after, waits), through, key)
         return start, float((start + self.takes + self.latency).max(initial=0.0))
 
 

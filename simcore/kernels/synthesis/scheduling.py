@@ -41,12 +41,8 @@ def urgency(
 @njit(cache=True, nogil=True)
 def schedule(
     link: Shorts,
-    takes: Floats,
-    latency: Floats,
-    shared: int,
-    waits: Shorts,
-    offsets: Shorts,
-    after: Shorts,
+    of_links: tuple[Floats, Floats, int],
+    ways: tuple[Shorts, Shorts, Shorts],
     through: Bools,
     key: Floats,
 ) -> Floats:
@@ -56,12 +52,10 @@ def schedule(
 
     Args:
         link: (S,) link of each hop.
-        takes: (L,) time that a hop keeps each link.
-        latency: (L,) time after that until its data is there.
-        shared: Links of which each carries one hop at a time; those after them carry any number.
-        waits: (S,) hops that it waits for; changed.
-        offsets: (S + 1,) where the hops that wait for each hop begin.
-        after: Those hops.
+        of_links: (L,) time that a hop takes on each link; (L,) time after that until its data is
+            there; links of which each carries one hop at a time: those after them carry any number.
+        ways: (S + 1,) where the hops that wait for each hop begin; those hops; (S,) how many each
+            waits for, changed.
         through: (S,) true where a hop leaves a switch, which passes a chunk on, copies it or adds
             it up as it comes in, not before all of it comes in as fast as it leaves.
         key: (S,) which of the hops that are ready goes first.
@@ -69,6 +63,7 @@ def schedule(
     Returns:
         The starts; infinite for hops that wait for each other.
     """
+    (takes, latency, shared), (offsets, after, waits) = of_links, ways
     hops, links = len(link), len(takes)
     first = _begins(link, links)
     ready_key, ready = np.empty(hops), np.empty(hops, np.int32)
@@ -149,9 +144,9 @@ def _send(
         times: Now; when the link is done; when the data is there.
         others: Hops that wait for it.
         link: As for ``schedule``.
-        takes: As there.
+        takes: (L,) time that a hop takes on each link.
         through: As there.
-        waits: As there; changed.
+        waits: (S,) for how many hops each waits; changed.
         queue: Times and items of events, and (L,) the hop whose data is there when a link is done
             and for which others wait then, or -1.
         events: Events.
