@@ -82,7 +82,7 @@ def _all_to_all(fabric: Fabric) -> float:
     """
     where = fabric.offsets, fabric.tail, fabric.head, fabric.link
     part = np.full(fabric.links, 1.0 / fabric.links)  # of what all links can carry at their prices
-    best = 0.0
+    best = _ends(fabric)
     looks = fabric.npus * len(fabric.tail)
     for turn in range(max(1, min(_ROUNDS, _LOOKS // looks))):
         load, price = np.zeros(fabric.links), part / fabric.rate
@@ -95,6 +95,14 @@ def _all_to_all(fabric: Fabric) -> float:
         part = part * np.exp(_STEP / np.sqrt(turn + 1.0) * (busy / most - 1.0))
         part /= part.sum()
     return best
+
+
+def _ends(fabric: Fabric) -> float:
+    """Least time in which an NPU can send, and receive, a piece of 1 for each other one."""
+    rates, npus = fabric.rate[fabric.link], fabric.npus
+    sums = [np.bincount(end, rates, fabric.nodes)[:npus] for end in (fabric.tail, fabric.head)]
+    least = min(float(one.min()) for one in sums)
+    return (npus - 1) / least if least else np.inf
 
 
 def comes_apart(fabric: Fabric, aim: float) -> bool:

@@ -301,9 +301,9 @@ def _all_to_alls(
         step = np.tile(np.repeat(np.arange(1, npus), count), npus)
         target = (source + step) % npus
         which = np.tile(np.arange(count), npus * max(npus - 1, 0))
-        turn = (which * npus + step) / (count * npus)
+        turns = _pair_turns(which, step, npus)
         for meant in _loads(fabric, count, aim * piece):
-            plan, prices = way_plan(fabric, (source, target), piece / count, turn, meant, seed)
+            plan, prices = way_plan(fabric, (source, target), piece / count, turns, meant, seed)
             known.prices.extend(prices)
             name = f"spread ways, {count} chunks"
             yield _draft(name, plan, fabric, ALL_TO_ALL, source, target)
@@ -381,6 +381,17 @@ def _turns(npus: int, count: int) -> Floats:
     """
     draws = np.random.default_rng(npus).random(npus * count)
     return (np.repeat(np.arange(count), npus) + draws) / count
+
+
+def _pair_turns(which: Ints, step: Ints, npus: int) -> Floats:
+    """Turns (2, D) of chunks *which* of their pieces, all c before all c + 1: drawn, and by *step*.
+
+    By step no two chunks of a turn are for one NPU. Drawn, those of neighbours do not all go to
+    one part of the network at a time, for which few links would carry all while others wait.
+    """
+    within = np.stack([np.random.default_rng(npus).random(len(which)), step / npus])
+    turns: Floats = (which + within) / (which.max(initial=0) + 1)
+    return turns
 
 
 def _none(count: int) -> Ints:

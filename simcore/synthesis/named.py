@@ -11,7 +11,7 @@ def ring_trees(fabric: Fabric, chunks: int, seed: int) -> Trees:
     """Trees of a ring through the NPUs in order: chains; chunk c of NPU r is tree c n + r."""
     npus = fabric.npus
     source = np.arange(npus)
-    ends, turns = (source, (source + 1) % npus), np.zeros(npus)
+    ends, turns = (source, (source + 1) % npus), np.zeros((1, npus))
     plan, _ = way_plan(fabric.without_latency(), ends, 1.0, turns, 1e-300, seed)
     lengths = np.bincount(plan.chunk, minlength=npus)
     around = np.concatenate([plan.arc, plan.arc])
@@ -33,7 +33,7 @@ def direct_trees(fabric: Fabric, chunks: int, aim: float, seed: int) -> Trees:
     npus = fabric.npus
     source = np.repeat(np.arange(npus), npus - 1)
     target = (source + np.tile(np.arange(1, npus), npus)) % npus
-    ends, turns = (source, target), np.zeros(len(source))
+    ends, turns = (source, target), np.zeros((1, len(source)))
     plan, _ = way_plan(fabric.without_latency(), ends, 1.0, turns, aim, seed)
     begins = np.searchsorted(source[plan.chunk], np.arange(npus + 1))
     hops = np.diff(begins)

@@ -1,5 +1,6 @@
 """Plans: which hops carry each chunk, and which of them wait for which; not yet when."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +11,9 @@ from simcore.synthesis.fabric import Fabric, Floats, Ints, Shorts
 
 Bools = NDArray[np.bool_]
 
-_HASTE = (np.inf, 0.0, 1.0, 4.0, 16.0)
+_HASTE = (0.0, 1.0, 4.0, 16.0)
 """Weights, to be tried, of how long a chunk has to go still against its turn among chunks."""
-_FEW_HASTE, _LARGE = (np.inf, 4.0), 1_000_000
+_FEW_HASTE, _LARGE = (4.0,), 1_000_000
 """Weights that are tried for plans of more than so many hops, and that number."""
 _PASSES, _WORTH = 6, 1e-3
 """Times that a plan is run backwards and forwards, each time in the order of the ends before, and
@@ -27,14 +28,15 @@ class Plan:
     """Hops of chunks along arcs, each before those that wait for it.
 
     Attributes:
-        arc: (S,) arc of each hop; -1: a hop from a node to itself, which takes no time.
+        arc: (S,) arc of each hop; -1: a hop from a node to itself, which takes no time there.
         chunk: (S,) chunk that it carries.
         joins: (S,) true if it carries a partial sum.
         before: (E,) a hop, and
         after: (E,) one that waits for it.
         chunks: Chunks.
         part: Size of each.
-        turn: (S,) when it is the turn of each hop, as a share of the whole, below 1.
+        turns: (K, C) when it is the turn of each chunk, as a share of the whole, below 1; K orders
+            to be tried.
     """
 
     arc: Ints
@@ -44,7 +46,7 @@ class Plan:
     after: Ints
     chunks: int
     part: float
-    turn: Floats
+    turns: Floats
 
     def busiest(self, fabric: Fabric) -> float:
         """Time that the busiest link is kept: no schedule of this plan takes less."""
@@ -54,33 +56,19 @@ class Plan:
 
     def longest(self, fabric: Fabric) -> float:
         """Time that the longest chain of hops takes, each as soon as that before lets it begin."""
-        span = self._takes(fabric) + self._latency(fabric)
         offsets, after, _ = _waiting(self.before, self.after, len(self.arc))
-        ahead, _ = self._ahead(fabric)
-        order = np.arange(len(self.arc))
-        return float(urgency(offsets, after, order, span, ahead).max(initial=0.0))
+        return float(self._hops(fabric).left(offsets, after).max(initial=0.0))
 
     def timed(self, fabric: Fabric) -> tuple[Floats, float]:
         """Start (S,) of each hop, and the time at which all have arrived."""
-        hops = len(self.arc)
-        link, takes, latency = self._link(fabric), self._takes(fabric), self._latency(fabric)
-        on = link.astype(np.int32)
-        forth, (ahead, behind) = _waiting(self.before, self.after, hops), self._ahead(fabric)
-        keeps = np.append(self.part / fabric.rate, 0.0), np.append(fabric.latency, 0.0)
-
-        def times(ways: Waiting, early: Floats, key: Floats) -> tuple[Floats, float]:
-            offsets, waiting, waits = (one.astype(np.int32) for one in ways)
-            start = schedule(on, *keeps, waits, offsets, waiting, early > 0, key)
-            return start, float((start + takes + latency).max(initial=0.0))
-
-        left = urgency(*forth[:2], np.arange(hops), takes + latency, ahead)
-        whole = np.bincount(link, takes).max() if hops else 0.0
+        hops, on = len(self.arc), self._hops(fabric)
+        forth, span = _waiting(self.before, self.after, hops), on.takes + on.latency
+        left, whole = on.left(*forth[:2]), self.busiest(fabric)
         best, least = np.zeros(hops), np.inf
         near = next(part for most, part in _NEAR if hops <= most)
         enough = whole * (1 + near)
-        for haste in _HASTE if hops <= _LARGE else _FEW_HASTE:
-            key = -left if np.isinf(haste) else self.turn * whole - haste * left
-            start, end = times(forth, ahead, key)
+        for key in self._keys(left, whole):
+            start, end = on.times(forth, on.leaves_switch, key)
             if end < least * (1 - 1e-12):
                 best, least = start, end
             if least <= enough:
@@ -90,52 +78,56 @@ class Plan:
         for _ in range(_PASSES):
             before = least
             # what ends last begins first on the way back, and what begins last there ends first
-            late, end = times(back, behind, -(last + takes + latency))
+            late, end = on.times(back, on.enters_switch, -(last + span))
             if end < least * (1 - 1e-12):
-                best, least = end - (late + takes + latency), end
+                best, least = end - (late + span), end
             if least <= enough:
                 break
-            last, end = times(forth, ahead, -(late + takes + latency))
+            last, end = on.times(forth, on.leaves_switch, -(late + span))
             if end < least * (1 - 1e-12):
                 best, least = last, end
             if least <= enough or 1 - least / before < max(near, _WORTH):
                 break
         return best, least
 
-    def _link(self, fabric: Fabric) -> Ints:
-        """Link (S,) of each hop; one more than there are for those from a node to itself."""
-        return np.where(self.arc >= 0, fabric.link[self.arc], fabric.links)
+    def _keys(self, left: Floats, whole: float) -> Iterator[Floats]:
+        """Orders (S,) of hops to be tried, where each still has so far to go of the whole time."""
+        yield -left
+        for haste in _HASTE if len(left) <= _LARGE else _FEW_HASTE:
+            for turn in self.turns:
+                yield turn[self.chunk] * whole - haste * left
 
-    def _takes(self, fabric: Fabric) -> Floats:
-        return np.append(self.part / fabric.rate, 0.0)[self._link(fabric)]
-
-    def _latency(self, fabric: Fabric) -> Floats:
-        return np.append(fabric.latency, 0.0)[self._link(fabric)]
-
-    def _ahead(self, fabric: Fabric) -> tuple[Floats, Floats]:
-        """Times (S,) before the arrival of a hop from which the next one, through a switch, begins.
-
-        The first are those of the next hops, the second the same with time turned around.
-        """
-        takes, through = self._takes(fabric), self._through(fabric)[self.after]
-        first, then = self.before[through], self.after[through]
-        ahead, behind = np.zeros(len(self.arc)), np.zeros(len(self.arc))
-        # not before all of it comes in as fast as it leaves
-        ahead[then] = behind[first] = np.minimum(takes[first], takes[then])
-        return ahead, behind
-
-    def _through(self, fabric: Fabric) -> Bools:
-        """(S,) true where a hop leaves a switch that only passes on what comes in."""
-        can = np.where(self.joins, fabric.reduces, fabric.copies)
-        through = np.zeros(len(self.arc), np.bool_)
-        moves = self.arc >= 0
-        through[moves] = (fabric.tail[self.arc[moves]] >= fabric.npus) & ~can[moves]
-        return through
+    def _hops(self, fabric: Fabric) -> "_Hops":
+        """Hops as they are timed; those from a node to itself are on links after all others."""
+        stays = self.arc < 0
+        takes = np.where(stays, np.inf, self.part / fabric.rate[fabric.link[self.arc]])
+        leaves = np.where(stays, 0, fabric.tail[self.arc]) >= fabric.npus
+        enters = np.where(stays, 0, fabric.head[self.arc]) >= fabric.npus
+        # what comes in at a switch and goes out again stays for no longer than the faster of both
+        into, out = stays[self.after], stays[self.before]
+        leaves[self.after[into]] = enters[self.after[into]] = enters[self.before[into]]
+        np.minimum.at(takes, self.after[into], takes[self.before[into]])
+        np.minimum.at(takes, self.before[out], takes[self.after[out]])
+        takes[stays & ~leaves] = 0.0
+        stay, which = np.unique(takes[stays], return_inverse=True)
+        link = fabric.link[self.arc]
+        link[stays] = fabric.links + which
+        latency = np.append(fabric.latency, np.zeros(len(stay)))
+        return _Hops(
+            link=link.astype(np.int32),
+            takes=takes,
+            latency=latency[link],
+            leaves_switch=leaves,
+            enters_switch=enters,
+            of_links=(np.append(self.part / fabric.rate, stay), latency, fabric.links),
+        )
 
     def flights(self, fabric: Fabric) -> Ints:
         """Flight (S,) of each hop: hops through switches that neither copy nor reduce share one."""
+        can = np.where(self.joins, fabric.reduces, fabric.copies)
+        passed_on = (self.arc >= 0) & (fabric.tail[self.arc] >= fabric.npus) & ~can
         flight = np.arange(len(self.arc))
-        into = self._through(fabric)[self.after]
+        into = passed_on[self.after]
         flight[self.after[into]] = self.before[into]
         while True:
             further = flight[flight]
@@ -145,6 +137,38 @@ class Plan:
 
 
 Waiting = tuple[Ints, Ints, Ints]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Hops:
+    """Hops (S,) as they are timed.
+
+    Attributes:
+        link: Of each.
+        takes: Time of each on its link.
+        latency: Time after that until its data is there.
+        leaves_switch: Whether it leaves a switch, which passes on what comes in.
+        enters_switch: Whether it enters one.
+        of_links: (L,) times ``takes`` and ``latency``, and how many of L carry one hop at a time.
+    """
+
+    link: Shorts
+    takes: Floats
+    latency: Floats
+    leaves_switch: Bools
+    enters_switch: Bools
+    of_links: tuple[Floats, Floats, int]
+
+    def left(self, offsets: Ints, after: Ints) -> Floats:
+        """Time (S,) from the start of each hop to the end of the longest chain behind it."""
+        order = np.arange(len(self.link))
+        return urgency(offsets, after, order, self.takes, self.latency, self.leaves_switch)
+
+    def times(self, ways: Waiting, through: Bools, key: Floats) -> tuple[Floats, float]:
+        """Starts (S,) of hops that wait for each other so, lowest key first, and the end."""
+        offsets, after, waits = (one.astype(np.int32) for one in ways)
+        start = schedule(self.link, self.of_links, (offsets, after, waits), through, key)
+        return start, float((start + self.takes + self.latency).max(initial=0.0))
 
 
 def _waiting(first: Ints, then: Ints, hops: int) -> Waiting:
@@ -166,7 +190,7 @@ def outward_plan(arcs: Shorts, before: Shorts, hops: Ints, part: float, turn: Fl
         after=waits,
         chunks=len(hops),
         part=part,
-        turn=turn[tree],
+        turns=turn[None],
     )
 
 
@@ -203,7 +227,7 @@ def paired_plan(
         after=np.concatenate([to, place_out]),
         chunks=chunks,
         part=part,
-        turn=np.concatenate([turn[tree_in[::-1]], turn, turn[tree_out]]),
+        turns=turn[None],
     )
 
 

@@ -6,7 +6,7 @@ from simcore.errors import SimulationError
 from simcore.kernels.synthesis.replaying import EMPTY, FINE, TWICE, replay_all
 from simcore.synthesis.fabric import Fabric, Floats, Ints
 from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
-from simcore.synthesis.schedule import Schedule, onward
+from simcore.synthesis.schedule import Schedule
 
 _ROUNDING = 1e-9
 
@@ -19,7 +19,7 @@ _SAID = {
 def check(schedule: Schedule, fabric: Fabric) -> None:
     """Replay a schedule on its network.
 
-    Links must not be shared; nothing is sent before it is there, by a switch that only passes it on
+    Links must not be shared; nothing is sent before it is there, by a switch
     before it comes in as fast as it leaves; each NPU ends with each chunk that
     the collective gives it; each contribution counts once; NPUs pass on what is not for them only
     where they may.
@@ -39,18 +39,10 @@ def check(schedule: Schedule, fabric: Fabric) -> None:
         raise SimulationError(f"schedule: no link must carry two chunks at once; link {link} does")
     if schedule.sends and not arrival.max() <= schedule.time + slack:
         raise SimulationError("schedule: its time must be that of the last arrival, and is less")
-    chunk, wrong = _played(schedule, fabric, _there(schedule, takes, arrival), slack)
+    chunk, wrong = _played(schedule, fabric, takes, slack)
     if wrong != FINE:
         said = _SAID.get(wrong, "an NPU ends without it")
         raise SimulationError(f"schedule: chunk {chunk} must reach its NPUs; {said}")
-
-
-def _there(schedule: Schedule, takes: Floats, arrival: Floats) -> Floats:
-    """Time (S,) from which what is sent may go on: before it has come, where its flight goes on."""
-    first, then = onward(schedule.flight)
-    there = arrival.copy()
-    there[first] -= np.minimum(takes[first], takes[then])
-    return there
 
 
 def _refuse_wrong_arcs(schedule: Schedule, fabric: Fabric) -> None:
@@ -65,12 +57,15 @@ def _refuse_wrong_arcs(schedule: Schedule, fabric: Fabric) -> None:
             raise SimulationError("schedule: NPUs must not pass on chunks here, and one does")
 
 
-def _played(schedule: Schedule, fabric: Fabric, arrival: Floats, slack: float) -> tuple[int, int]:
+def _played(schedule: Schedule, fabric: Fabric, takes: Floats, slack: float) -> tuple[int, int]:
     chunks = len(schedule.owner)
     order = np.argsort(schedule.chunk, kind="stable")
     chunk = schedule.chunk[order]
     begins = np.searchsorted(chunk, np.arange(chunks + 1)).astype(np.int64)
-    by_arrival = np.lexsort((arrival[order], chunk)) - begins[chunk]
+    start, done = schedule.start[order], (schedule.start + takes)[order]
+    latency = fabric.latency[schedule.link[order]]
+    begun = np.where(schedule.head[order] >= fabric.npus, start, done) + latency
+    by_begin = np.lexsort((begun, chunk)) - begins[chunk]
     sums = schedule.kind in (REDUCE_SCATTER, ALL_REDUCE)
     holder = np.full(chunks, -1, np.int64) if sums else schedule.owner
     keeper = schedule.target if schedule.kind == ALL_TO_ALL else schedule.owner
@@ -85,9 +80,11 @@ def _played(schedule: Schedule, fabric: Fabric, arrival: Floats, slack: float) -
         schedule.head[order],
         schedule.joins[order],
         _small(schedule.flight[order], chunk, begins),
-        schedule.start[order],
-        arrival[order],
-        by_arrival,
+        start,
+        done,
+        begun,
+        done + latency,
+        by_begin,
         slack,
         holder,
         keeper,

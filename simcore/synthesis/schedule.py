@@ -99,25 +99,22 @@ class Schedule:
         )
 
 
-def onward(flight: Ints) -> tuple[Ints, Ints]:
-    """Sends that go on, (F,), and those by which they do so, of sends (S,) in order."""
-    order = np.argsort(flight, kind="stable")
-    same = flight[order][1:] == flight[order][:-1]
-    return order[:-1][same], order[1:][same]
+_SAME = 1e-12
 
 
 def ordered(**columns: Any) -> Schedule:
     """The schedule of these columns, with its sends in order of start; equal ones stay as they are.
 
-    A send through a switch may begin when that does which brings the chunk there, and comes after.
+    What a switch passes on begins when that does which brings it there, or later, and comes after:
+    starts are equal up to rounding.
     """
     start = columns["start"]
-    first, then = onward(columns["flight"])
-    while (start[then] < start[first]).any():  # by rounding
-        start[then] = np.maximum(start[then], start[first])
     order = np.argsort(start, kind="stable")
+    apart = np.diff(start[order], prepend=0.0) > _SAME * columns["time"]
+    order = order[np.lexsort((order, np.cumsum(apart)))]
     of_sends = ("chunk", "tail", "head", "link", "joins", "flight", "start")
     sorted_columns = {name: columns[name][order] for name in of_sends}
+    sorted_columns["start"] = np.maximum.accumulate(sorted_columns["start"])
     return Schedule(**{**columns, **sorted_columns})
 
 

@@ -82,24 +82,26 @@ def reduce_trees(
     into = back.offsets, back.tail, back.head, back.link
     out = fabric.offsets, fabric.tail, fabric.head, fabric.link
     cost, delay = _times(fabric, chunks, whole)
-    ends = fabric.nodes if fabric.copies and fabric.reduces else fabric.npus
+    _, delay_back = _times(back, chunks, whole)
+    switches = fabric.nodes - fabric.npus if fabric.copies and fabric.reduces else 0
     rng = np.random.default_rng(seed)
     roots = np.zeros(chunks, np.int64)
-    least = _least_depth(fabric, cost, delay) + _least_depth(back, cost, delay)
+    least = _least_depth(fabric, cost, delay) + _least_depth(back, cost, delay_back)
     deep = max(_DEEP * aim, deeper * least) / 2
     alike = _ALIKE if 2 * chunks * fabric.npus > _MANY else 1.0
 
     def grow(first: bool, steep: float, load: Floats, found: Trees) -> int:
         order = rng.permutation(chunks)
         looks = chunks * len(fabric.tail)
-        tried = min(max(_LEAST_TRIED, min(_MOST_TRIED, _LOOKS // looks)), ends)
-        begin = rng.integers(ends, size=(chunks, 1))
-        candidates = (begin + np.arange(tried) * max(ends // tried, 1)) % ends
-        can = fabric.npus, fabric.reduces, fabric.copies
+        most = max(_LEAST_TRIED, min(_MOST_TRIED, _LOOKS // looks))
+        # however few they are: sums that are complete in a switch are handed out soonest
+        at_switches = fabric.npus + _drawn(rng, chunks, switches, most // 2)
+        candidates = np.hstack([at_switches, _drawn(rng, chunks, fabric.npus, most)])[:, :most]
+        can, delays = (fabric.npus, fabric.reduces, fabric.copies), (delay_back, delay)
         meant = steep, aim, deep, alike
         return int(
             pack_pairs(
-                order, candidates, roots, first, *can, into, out, cost, delay, load, meant, *found
+                order, candidates, roots, first, *can, into, out, cost, delays, load, meant, *found
             )
         )
 
@@ -107,10 +109,24 @@ def reduce_trees(
     return _balanced(grow, fabric.links, 2 * chunks, _width(fabric, plain), aim)
 
 
+def _drawn(rng: np.random.Generator, chunks: int, nodes: int, most: int) -> Ints:
+    """Nodes (chunks, C) evenly apart among so many, from one that is drawn for each chunk."""
+    if not nodes:
+        return np.empty((chunks, 0), np.int64)
+    count = min(most, nodes)
+    begin = rng.integers(nodes, size=(chunks, 1))
+    return (begin + np.arange(count) * (nodes // count)) % nodes
+
+
 def _times(fabric: Fabric, chunks: int, size: float) -> tuple[Floats, Floats]:
-    """Times (L,) for which a chunk keeps each link, and until it is there, per unit of *size*."""
+    """Times (L,) for which a chunk keeps each link, and until it can go on, per unit of *size*.
+
+    From a switch it does as it comes in.
+    """
     cost = 1.0 / fabric.rate / chunks
-    return cost, cost + fabric.latency / size
+    stored = np.zeros(fabric.links, np.bool_)
+    stored[fabric.link[fabric.head < fabric.npus]] = True
+    return cost, np.where(stored, cost, 0.0) + fabric.latency / size
 
 
 def _packed(
@@ -148,7 +164,7 @@ def _least_depth(fabric: Fabric, cost: Floats, delay: Floats) -> float:
 
         def grow(_: bool, steep: float, load: Floats, found: Trees, root: int = root) -> int:
             # as if any time were too long, and no load
-            meant = steep, np.inf, delay.min(), 1.0
+            meant = steep, np.inf, cost.min(), 1.0
             which, times = (alone, np.full(1, root), True), (cost, delay, load)
             return _packed(fabric, which, times, meant, found)
 

@@ -18,7 +18,7 @@ _SEARCHES = 30_000
 
 
 def way_plan(
-    fabric: Fabric, ends: tuple[Ints, Ints], part: float, turn: Floats, aim: float, seed: int
+    fabric: Fabric, ends: tuple[Ints, Ints], part: float, turns: Floats, aim: float, seed: int
 ) -> tuple[Plan, list[Floats]]:
     """The plan of chunks that each go from a source to a target, and prices that it was made by.
 
@@ -27,7 +27,7 @@ def way_plan(
         ends: (D,) NPU at which each chunk begins, equal ones one after the other, and (D,) NPU for
             which it is.
         part: Size of a chunk.
-        turn: (D,) when it is the turn of each, as a share of the whole, below 1.
+        turns: (K, D) when it is the turn of each, as a share of the whole, below 1.
         aim: Least time there can be for it.
         seed: Seed of the order in which ways are chosen anew.
     """
@@ -46,7 +46,7 @@ def way_plan(
         after=after,
         chunks=len(hops),
         part=part,
-        turn=turn[chunk],
+        turns=turns,
     )
     return plan, prices
 

@@ -53,7 +53,10 @@ def _ends_of(schedule: Schedule, fabric: Fabric) -> list[list[Counter[int]]]:
     passing: dict[tuple[int, int], Counter[int]] = {}
     coming: list[tuple[float, int, int, bool, Counter[int]]] = []
     takes = schedule.part / fabric.rate[schedule.link]
-    there = schedule.start + takes + fabric.latency[schedule.link]
+    # switches have a chunk from when it begins to come in, and send no faster than it does
+    into_switch = schedule.head >= fabric.npus
+    there = schedule.start + np.where(into_switch, 0.0, takes) + fabric.latency[schedule.link]
+    last: dict[tuple[int, int], float] = {}
     for send in range(schedule.sends):
         now, tail, head = schedule.start[send], int(schedule.tail[send]), int(schedule.head[send])
         chunk, joins, flight = (
@@ -63,9 +66,14 @@ def _ends_of(schedule: Schedule, fabric: Fabric) -> list[list[Counter[int]]]:
         )
         for one in [one for one in coming if one[0] <= now + 1e-9]:
             coming.remove(one)
-            _, at, what, adds, data = one
-            holds[at][what] = holds[at][what] + data if adds else data
+            _, at, which, adds, data = one
+            holds[at][which] = holds[at][which] + data if adds else data
         able = fabric.reduces if joins else fabric.copies
+        what = int(chunk if able else ~flight)
+        done = now + takes[send]
+        assert done >= last.get((tail, what), 0.0) - 1e-9, "a node sends what has not come in"
+        arrives = done + fabric.latency[schedule.link[send]]
+        last[head, what] = max(last.get((head, what), 0.0), arrives)
         waits = tail >= fabric.npus and not able
         data = passing.pop((flight, tail)) if waits else holds[tail][chunk]
         if joins and not waits:

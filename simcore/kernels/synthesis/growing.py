@@ -97,7 +97,7 @@ def grow(
         net: Of nodes, where their arcs begin; tails, heads and links of arcs; of nodes, where arcs
             into them begin; those arcs.
         cost: (L,) time that the tree's chunk takes on each link.
-        delay: (L,) time until it is at the other end.
+        delay: (L,) time until it can go on from the other end.
         load: (L,) time that each link is busy; changed.
         meant: How much dearer a link is that is as loaded as meant than one without load (log); the
             load that is meant; the time until the last NPU has the chunk, if all links are free for

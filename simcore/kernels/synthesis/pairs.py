@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
-from simcore.kernels.synthesis.growing import Meant, shift_load, steeply
+from simcore.kernels.synthesis.growing import Meant, end_of, shift_load, steeply
 from simcore.kernels.synthesis.packing import pack
 
 Ints = NDArray[np.int64]
@@ -24,7 +24,7 @@ def pack_pairs(
     into: tuple[Ints, Ints, Ints, Ints],
     out: tuple[Ints, Ints, Ints, Ints],
     cost: Floats,
-    delay: Floats,
+    delays: tuple[Floats, Floats],
     load: Floats,
     meant: Meant,
     arcs: Shorts,
@@ -44,7 +44,7 @@ def pack_pairs(
         into: Offsets, tails, heads and links of the arcs turned around.
         out: The same of the arcs.
         cost: (L,) time that one chunk takes on each link.
-        delay: As for ``pack``.
+        delays: (L,) as for ``pack``, along the arcs turned around and along the arcs.
         load: (L,) time that each link is busy; changed.
         meant: As for ``pack``.
         arcs: (2 P, H) hops of the trees: 2 p joins, along arcs turned around, 2 p + 1 hands out.
@@ -80,7 +80,7 @@ def pack_pairs(
                     head,
                     link,
                     cost,
-                    delay,
+                    delays[side],
                     trial,
                     meant,
                     arcs,
@@ -89,7 +89,7 @@ def pack_pairs(
                 )
                 if said < 0:
                     return said
-            price = _price(arcs, hops, one, into[3], out[3], cost, load, meant[0], meant[1])
+            price = _price(arcs, before, hops, one, into[3], out[3], cost, delays, load, meant)
             if price < least:
                 best, least = root, price
         roots[one], load[:] = best, trial
@@ -108,20 +108,24 @@ def _take_off(
 @njit(cache=True, nogil=True)
 def _price(
     arcs: Shorts,
+    before: Shorts,
     hops: Ints,
     one: int,
     into: Ints,
     out: Ints,
     cost: Floats,
+    delays: tuple[Floats, Floats],
     load: Floats,
-    steep: float,
-    aim: float,
+    meant: Meant,
 ) -> float:
-    """Price of a pair by the loads."""
+    """Price of a pair by the loads, and by the time until it is through."""
+    steep, aim, deep, _ = meant
     total = 0.0
     for side in range(2):
         tree, arc_link = 2 * one + side, into if side == 0 else out
         for hop in range(hops[tree]):
             link = arc_link[arcs[tree, hop]]
             total += cost[link] * steeply(steep * (load[link] / aim - 1.0))
+        end = end_of(arcs[tree], before[tree], hops[tree], arc_link, cost, delays[side])
+        total += cost.mean() * steeply(steep * (end / deep - 1.0))
     return total

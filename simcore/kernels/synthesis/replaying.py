@@ -2,7 +2,8 @@
 
 A node holds a set of contributions, as bits, or the complete chunk. What joins must be disjoint
 from what the receiver holds; what is sent to be joined is given away. Through a switch that neither
-copies nor reduces, what came with a flight leaves with it, once.
+copies nor reduces, what came with a flight leaves with it, once. A switch holds what has begun to
+come in; what it sends must not end before all of that is there.
 """
 
 import numpy as np
@@ -14,6 +15,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Words = NDArray[np.uint64]
+State = tuple[Words, Bools, Floats, Words, Ints]
 
 FINE, EMPTY, TWICE, UNFINISHED = 0, 1, 2, 3
 
@@ -29,15 +31,14 @@ def replay_chunk(
     joins: Bools,
     flight: Ints,
     start: Floats,
-    arrival: Floats,
-    by_arrival: Ints,
+    done: Floats,
+    begun: Floats,
+    there: Floats,
+    by_begin: Ints,
     slack: float,
     holder: int,
     words: int,
-    held: Words,
-    complete: Bools,
-    carried: Words,
-    waiting: Ints,
+    state: State,
 ) -> int:
     """Play one chunk's sends, which are in order of start.
 
@@ -51,24 +52,25 @@ def replay_chunk(
         joins: (s,) whether it joins.
         flight: (s,) small numbers of flights.
         start: (s,) when it begins.
-        arrival: (s,) when it is there.
-        by_arrival: (s,) sends in order of arrival; changed among those of about one time.
+        done: (s,) when its link has carried it.
+        begun: (s,) when the receiver holds it: where that is a switch, when it begins to come in.
+        there: (s,) when all of it is there.
+        by_begin: (s,) sends in order of ``begun``; changed among those of about one time.
         slack: Difference of times that is rounding.
         holder: Node that has all of the chunk at first; -1: every NPU has a part.
         words: Words of 64 bits for the parts of NPUs.
-        held: (nodes, words) workspace; in the end what each node holds.
-        complete: (nodes,) workspace; in the end whether it is the whole chunk.
-        carried: (s, words + 1) workspace.
-        waiting: (flights,) workspace.
+        state: Workspaces: (nodes, words) what each node holds; (nodes,) whether it is the whole
+            chunk; (nodes,) when all of it is there; (s, words) what each send carries; (flights,)
+            sends that a switch has to pass on.
 
     Returns:
         What is wrong, and FINE for nothing.
     """
-    begin_chunk(npus, holder, held, complete)
+    held, complete, since, carried, waiting = state
+    begin_chunk(npus, holder, held, complete, since)
     waiting[:] = -1
     landed = 0
-    what = head, joins, flight, arrival, by_arrival
-    state = held, complete, carried, waiting
+    what = head, joins, flight, begun, there, by_begin
     for send in range(len(tail)):
         until = start[send] + slack
         landed, wrong = land_until(landed, send, until, npus, words, copies, reduces, what, state)
@@ -77,10 +79,12 @@ def replay_chunk(
         node = tail[send]
         if node >= npus and not (reduces if joins[send] else copies):
             came = waiting[flight[send]]
-            if came < 0 or head[came] != node:
+            if came < 0 or head[came] != node or done[send] < there[came] - slack:
                 return EMPTY
             waiting[flight[send]] = -1
             carried[send] = carried[came]
+        elif done[send] < since[node] - slack:
+            return EMPTY
         elif joins[send]:
             some = np.uint64(0)
             for word in range(words):
@@ -88,6 +92,7 @@ def replay_chunk(
                 carried[send, word] = held[node, word]
                 held[node, word] = 0
             whole = parts(carried[send], words) == npus
+            since[node] = -np.inf
             if not some or (complete[node] and not whole):
                 return EMPTY
             if whole:  # the sum itself moves on
@@ -107,37 +112,27 @@ def land_until(
     words: int,
     copies: bool,
     reduces: bool,
-    what: tuple[Ints, Bools, Ints, Floats, Ints],
-    state: tuple[Words, Bools, Words, Ints],
+    what: tuple[Ints, Bools, Ints, Floats, Floats, Ints],
+    state: State,
 ) -> tuple[int, int]:
-    """Let sends before *played* that arrive by a time do so: how many have, and what is wrong.
+    """Let sends before *played* come in that do so by a time: how many have, and what is wrong.
 
-    Through switches sends go on when they begin: some that arrive by then are still to be played.
+    Through switches sends go on when they begin: some that come in by then are still to be played.
     """
-    head, joins, flight, arrival, by_arrival = what
-    held, complete, carried, waiting = state
+    head, joins, flight, begun, there, by_begin = what
     at = landed
-    while at < len(head) and arrival[by_arrival[at]] <= until:
-        send = by_arrival[at]
+    while at < len(head) and begun[by_begin[at]] <= until:
+        send = by_begin[at]
         at += 1
         if send >= played:
             continue
         for place in range(at - 1, landed, -1):
-            by_arrival[place] = by_arrival[place - 1]
-        by_arrival[landed] = send
+            by_begin[place] = by_begin[place - 1]
+        by_begin[landed] = send
+        able = reduces if joins[send] else copies
+        passes_on = head[send] >= npus and not able
         wrong = land(
-            send,
-            head[send],
-            npus,
-            words,
-            copies,
-            reduces,
-            joins,
-            flight,
-            held,
-            complete,
-            carried,
-            waiting,
+            send, head[send], npus, words, passes_on, joins[send], flight[send], there[send], state
         )
         landed += 1
         if wrong:
@@ -146,10 +141,11 @@ def land_until(
 
 
 @njit(cache=True, nogil=True)
-def begin_chunk(npus: int, holder: int, held: Words, complete: Bools) -> None:
+def begin_chunk(npus: int, holder: int, held: Words, complete: Bools, since: Floats) -> None:
     """Set what nodes hold at first."""
     held[:] = 0
     complete[:] = False
+    since[:] = -np.inf
     if holder >= 0:
         complete[holder] = True
         return
@@ -175,22 +171,21 @@ def land(
     node: int,
     npus: int,
     words: int,
-    copies: bool,
-    reduces: bool,
-    joins: Bools,
-    flight: Ints,
-    held: Words,
-    complete: Bools,
-    carried: Words,
-    waiting: Ints,
+    passes_on: bool,
+    joins: bool,
+    flight: int,
+    there: float,
+    state: State,
 ) -> int:
-    """Let a send arrive; what is wrong."""
-    if node >= npus and not (reduces if joins[send] else copies):
-        if waiting[flight[send]] >= 0:
+    """Let a send come in; what is wrong."""
+    held, complete, since, carried, waiting = state
+    if passes_on:
+        if waiting[flight] >= 0:
             return TWICE
-        waiting[flight[send]] = send
+        waiting[flight] = send
         return FINE
-    if not joins[send]:
+    since[node] = max(since[node], there)
+    if not joins:
         complete[node] = True
         return FINE
     for word in range(words):
@@ -214,8 +209,10 @@ def replay_all(
     joins: Bools,
     flight: Ints,
     start: Floats,
-    arrival: Floats,
-    by_arrival: Ints,
+    done: Floats,
+    begun: Floats,
+    there: Floats,
+    by_begin: Ints,
     slack: float,
     holder: Ints,
     keeper: Ints,
@@ -234,18 +231,19 @@ def replay_all(
         joins: As there.
         flight: As there.
         start: As there.
-        arrival: As there.
-        by_arrival: (S,) sends of each chunk in order of arrival, counted from its first.
+        done: As there.
+        begun: As there.
+        there: As there.
+        by_begin: (S,) sends of each chunk in order of ``begun``, counted from its first.
         slack: As there.
         holder: (C,) as there.
         keeper: (C,) NPU that must end with the chunk.
     """
     words = (npus + 63) // 64 if len(holder) and holder.min() < 0 else 1
     most = (begins[1:] - begins[:-1]).max() if len(holder) else 0
-    held = np.zeros((nodes, words), np.uint64)
-    complete = np.zeros(nodes, np.bool_)
-    carried = np.zeros((most, words), np.uint64)
-    waiting = np.zeros(most, np.int64)
+    held, complete = np.zeros((nodes, words), np.uint64), np.zeros(nodes, np.bool_)
+    carried, waiting = np.zeros((most, words), np.uint64), np.zeros(most, np.int64)
+    state = held, complete, np.empty(nodes), carried, waiting
     for chunk in range(len(holder)):
         a, b = begins[chunk], begins[chunk + 1]
         wrong = replay_chunk(
@@ -258,15 +256,14 @@ def replay_all(
             joins[a:b],
             flight[a:b],
             start[a:b],
-            arrival[a:b],
-            by_arrival[a:b],
+            done[a:b],
+            begun[a:b],
+            there[a:b],
+            by_begin[a:b],
             slack,
             holder[chunk],
             words,
-            held,
-            complete,
-            carried,
-            waiting,
+            state,
         )
         if wrong == FINE:
             if everyone:

@@ -7,37 +7,37 @@ from simcore.kernels.jit import njit
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 @njit(cache=True, nogil=True)
 def retimed(
-    link: Ints, before: Ints, at: Ints, to: Ints, takes: Floats, latency: Floats, places: int
+    link: Ints, at: Ints, to: Ints, into_switch: Bools, takes: Floats, latency: Floats, places: int
 ) -> float:
     """End of the last of sends (S,), given in the order in which links carry them.
 
     Args:
         link: (S,) link of each.
-        before: (S,) send that brings the chunk to the switch that passes it on as it comes in; -1:
-            none does.
-        at: (S,) place, a chunk at a node, from which it leaves; -1: it was there at the beginning.
+        at: (S,) place from which it leaves, a chunk at a node, or one that a switch has to pass on;
+            -1: it was there at the beginning.
         to: (S,) place to which it comes.
+        into_switch: (S,) true if that is a switch, which passes a chunk on as it comes in, not
+            before all of it comes in as fast as it leaves.
         takes: (L,) time for which a chunk keeps each link.
         latency: (L,) time after that until it is there.
         places: Places.
     """
-    arrival, free = np.zeros(len(link)), np.zeros(len(takes))
-    there = np.zeros(places)
-    last = 0.0
+    free, last = np.zeros(len(takes)), 0.0
+    begins, there = np.zeros(places), np.zeros(places)
     for send in range(len(link)):
         on = link[send]
         start = free[on]
-        if before[send] >= 0:
-            came = before[send]
-            start = max(start, arrival[came] - min(takes[link[came]], takes[on]))
-        elif at[send] >= 0:
-            start = max(start, there[at[send]])
+        if at[send] >= 0:
+            start = max(start, begins[at[send]], there[at[send]] - takes[on])
         free[on] = start + takes[on]
-        arrival[send] = free[on] + latency[on]
-        there[to[send]] = max(there[to[send]], arrival[send])
-        last = max(last, arrival[send])
+        arrival = free[on] + latency[on]
+        begin = start + latency[on] if into_switch[send] else arrival
+        begins[to[send]] = max(begins[to[send]], begin)
+        there[to[send]] = max(there[to[send]], arrival)
+        last = max(last, arrival)
     return last

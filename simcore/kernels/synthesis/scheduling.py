@@ -13,35 +13,36 @@ Bools = NDArray[np.bool_]
 
 
 @njit(cache=True, nogil=True)
-def urgency(offsets: Ints, after: Ints, order: Ints, span: Floats, ahead: Floats) -> Floats:
+def urgency(
+    offsets: Ints, after: Ints, order: Ints, takes: Floats, latency: Floats, through: Bools
+) -> Floats:
     """Time (S,) from the start of each hop to the end of the longest chain that waits for it.
 
     Args:
         offsets: (S + 1,) where the hops that wait for each hop begin.
         after: Those hops.
         order: (S,) hops, each before those that wait for it.
-        span: (S,) time of each hop, its latency included.
-        ahead: (S,) time before the arrival of the one hop that it waits for, from which a hop may
-            begin: a switch passes a chunk on as it comes in; 0 where it must be there.
+        takes: (S,) time of each hop on its link.
+        latency: (S,) time after that until its data is there.
+        through: (S,) as for ``schedule``.
     """
     longest = np.zeros(len(order))
     for place in range(len(order) - 1, -1, -1):
         hop = order[place]
         most = 0.0
         for at in range(offsets[hop], offsets[hop + 1]):
-            most = max(most, longest[after[at]] - ahead[after[at]])
-        longest[hop] = most + span[hop]
+            then = after[at]
+            ahead = min(takes[hop], takes[then]) if through[then] else 0.0
+            most = max(most, longest[then] - ahead)
+        longest[hop] = most + takes[hop] + latency[hop]
     return longest
 
 
 @njit(cache=True, nogil=True)
 def schedule(
     link: Shorts,
-    takes: Floats,
-    latency: Floats,
-    waits: Shorts,
-    offsets: Shorts,
-    after: Shorts,
+    of_links: tuple[Floats, Floats, int],
+    ways: tuple[Shorts, Shorts, Shorts],
     through: Bools,
     key: Floats,
 ) -> Floats:
@@ -51,24 +52,24 @@ def schedule(
 
     Args:
         link: (S,) link of each hop.
-        takes: (L,) time that a hop keeps each link.
-        latency: (L,) time after that until its data is there.
-        waits: (S,) hops that it waits for; changed.
-        offsets: (S + 1,) where the hops that wait for each hop begin.
-        after: Those hops.
-        through: (S,) true where a hop waits for one other alone, and goes on from a switch that
-            passes a chunk on as it comes in, not before all of it comes in as fast as it leaves.
+        of_links: (L,) time that a hop takes on each link; (L,) time after that until its data is
+            there; links of which each carries one hop at a time: those after them carry any number.
+        ways: (S + 1,) where the hops that wait for each hop begin; those hops; (S,) how many each
+            waits for, changed.
+        through: (S,) true where a hop leaves a switch, which passes a chunk on, copies it or adds
+            it up as it comes in, not before all of it comes in as fast as it leaves.
         key: (S,) which of the hops that are ready goes first.
 
     Returns:
         The starts; infinite for hops that wait for each other.
     """
+    (takes, latency, shared), (offsets, after, waits) = of_links, ways
     hops, links = len(link), len(takes)
     first = _begins(link, links)
     ready_key, ready = np.empty(hops), np.empty(hops, np.int32)
     count, free_at = np.zeros(links, np.int64), np.zeros(links)
     start = np.full(hops, np.inf)
-    room = 2 * hops + links + 2
+    room = hops + len(after) + links + 2
     queue = np.empty(room), np.empty(room, np.int64), np.full(links, -1, np.int64)
     event_key, event, carried = queue
     awake, is_awake, woken = np.empty(links, np.int64), np.zeros(links, np.bool_), 0
@@ -88,11 +89,11 @@ def schedule(
                 hop = ready[first[on]]
                 count[on] -= 1
                 drop(ready_key, ready, first[on], count[on])
-                start[hop], free_at[on] = now, now + takes[on]
+                start[hop], free_at[on] = now, now + (takes[on] if on < shared else 0.0)
                 others = after[offsets[hop] : offsets[hop + 1]]
-                times = now, free_at[on], free_at[on] + latency[on]
+                times = now, free_at[on], now + takes[on] + latency[on]
                 events, found = _send(
-                    hop, on, times, others, link, takes, through, queue, events, soon, found
+                    hop, on, times, others, link, takes, through, waits, queue, events, soon, found
                 )
         woken = 0
         if found == 0:
@@ -104,7 +105,9 @@ def schedule(
             what, now = event[0], event_key[0]
             events -= 1
             drop(event_key, event, 0, events)
-            found = _found(what - hops, what >= hops, soon, found)
+            if what >= hops:
+                waits[what - hops] -= 1
+                found = _found(what - hops, waits[what - hops] == 0, soon, found)
             if what < 0:
                 on = -1 - what
                 woken = _wake(on, awake, is_awake, woken)
@@ -124,6 +127,7 @@ def _send(
     link: Shorts,
     takes: Floats,
     through: Bools,
+    waits: Shorts,
     queue: tuple[Floats, Ints, Ints],
     events: int,
     soon: Shorts,
@@ -131,8 +135,8 @@ def _send(
 ) -> tuple[int, int]:
     """Note when a hop that starts on a link now is done, and when others may go on.
 
-    A link that is done is item -1 - link, a hop that has arrived is its number, and one that is
-    ready before the arrival of another is S and its number.
+    A link that is done is item -1 - link, a hop that has arrived is its number, and one for which
+    enough of another has come in is S and its number.
 
     Args:
         hop: The hop.
@@ -140,8 +144,9 @@ def _send(
         times: Now; when the link is done; when the data is there.
         others: Hops that wait for it.
         link: As for ``schedule``.
-        takes: As there.
+        takes: (L,) time that a hop takes on each link.
         through: As there.
+        waits: (S,) for how many hops each waits; changed.
         queue: Times and items of events, and (L,) the hop whose data is there when a link is done
             and for which others wait then, or -1.
         events: Events.
@@ -157,8 +162,10 @@ def _send(
     for other in others:
         when = arrival - min(takes[on], takes[link[other]])
         waited |= not through[other]
-        found = _found(other, through[other] and when <= now, soon, found)
-        if through[other] and when > now:
+        if through[other] and when <= now:
+            waits[other] -= 1
+            found = _found(other, waits[other] == 0, soon, found)
+        elif through[other]:
             push(event_key, event, 0, events, when, len(link) + other)
             events += 1
     push(event_key, event, 0, events, done, -1 - on)

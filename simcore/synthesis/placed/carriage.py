@@ -132,7 +132,7 @@ def _wait_ns(own: InNetwork, fabric: Fabric, found: Carriage, size_bytes: int) -
 def _time(kept: KeptSchedule, fabric: Fabric, piece: float) -> float:
     """Time of a schedule for pieces of this size."""
     takes, places = piece / kept.parts / fabric.rate, int(kept.to.max(initial=-1)) + 1
-    order = kept.link, kept.before, kept.at, kept.to
+    order = kept.link, kept.at, kept.to, kept.into_switch
     return retimed(*order, takes, fabric.latency, places)
 
 

@@ -17,7 +17,8 @@ from simcore.files.input_file import open_input, read_bytes
 from simcore.kernels import cache_folder
 from simcore.kernels import synthesis as kernels
 from simcore.synthesis.fabric import Fabric, Floats, Ints
-from simcore.synthesis.schedule import Schedule, onward
+from simcore.synthesis.plan import Bools
+from simcore.synthesis.schedule import Schedule
 from simcore.synthesis.synthesise import Synthesis, synthesise
 
 _MOST_CHUNKS, _ALL_CHUNKS = 32, 1024
@@ -25,7 +26,7 @@ _MOST_CHUNKS, _ALL_CHUNKS = 32, 1024
 _LATE, _FEWER = 0.01, (1, 2, 4, 16)
 """Part of a time, from which latencies are worth schedules of fewer chunks, and their numbers."""
 _MOST_FILES = 1000
-_COLUMNS = ("link", "before", "at", "to")
+_COLUMNS = ("link", "at", "to", "into_switch")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,7 +36,7 @@ class KeptSchedule:
     Attributes:
         parts: Chunks of a piece.
         link: (S,) link of each send, in the order in which links carry them.
-        before, at, to: (S,) see ``kernels.synthesis.retiming.retimed``.
+        at, to, into_switch: (S,) see ``kernels.synthesis.retiming.retimed``.
         carried: (L,) pieces that each link carries.
         bandwidth: Least time by the rates of links for a piece of 1.
         latency: Least time by latencies.
@@ -44,9 +45,9 @@ class KeptSchedule:
 
     parts: int
     link: Ints
-    before: Ints
     at: Ints
     to: Ints
+    into_switch: Bools
     carried: Floats
     bandwidth: float
     latency: float
@@ -87,7 +88,11 @@ def _key(fabric: Fabric, kind: str, level: int) -> str:
 @lru_cache(maxsize=1)
 def _sources() -> str:
     """Digest of the code that makes schedules."""
-    folders = Path(__file__).parents[1], Path(kernels.__file__).parent
+    return _digest(Path(__file__).parents[1], Path(kernels.__file__).parent)
+
+
+def _digest(*folders: Path) -> str:
+    """Digest of all code in folders and in those below them."""
     files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]
     return sha256(b"\0".join(read_bytes(file) for file in files)).hexdigest()
 
@@ -104,9 +109,7 @@ def _made(fabric: Fabric, kind: str, piece: float, key: str) -> tuple[KeptSchedu
 
 def _timed_form(found: Synthesis, fabric: Fabric, piece: float) -> KeptSchedule:
     schedule = found.schedule
-    before = _brought(schedule, fabric)
-    leaves = schedule.chunk * fabric.nodes + schedule.tail
-    comes = schedule.chunk * fabric.nodes + schedule.head
+    leaves, comes = (_places(schedule, fabric, node) for node in (schedule.tail, schedule.head))
     places, to = np.unique(comes, return_inverse=True)
     at = np.searchsorted(places, leaves)
     there = places[np.minimum(at, max(len(places) - 1, 0))] == leaves if len(places) else at > 0
@@ -114,9 +117,9 @@ def _timed_form(found: Synthesis, fabric: Fabric, piece: float) -> KeptSchedule:
     return KeptSchedule(
         parts=parts,
         link=schedule.link,
-        before=before,
         at=np.where(there, at, -1),
         to=to.astype(np.int64),
+        into_switch=schedule.head >= fabric.npus,
         carried=np.bincount(schedule.link, minlength=fabric.links) / parts,
         bandwidth=found.bound.bandwidth / piece,
         latency=found.bound.latency,
@@ -124,12 +127,12 @@ def _timed_form(found: Synthesis, fabric: Fabric, piece: float) -> KeptSchedule:
     )
 
 
-def _brought(schedule: Schedule, fabric: Fabric) -> Ints:
-    """(S,) send of the same flight that brings the chunk to a switch that passes it on."""
-    first, then = onward(schedule.flight)
-    before = np.full(schedule.sends, -1, np.int64)
-    before[then] = first
-    return np.where(schedule.tail >= fabric.npus, before, -1)
+def _places(schedule: Schedule, fabric: Fabric, node: Ints) -> Ints:
+    """Numbers (S,) of places: chunks at *node*, or at switches that only pass on, of flights."""
+    able = np.where(schedule.joins, fabric.reduces, fabric.copies)
+    passed_on = (node >= fabric.npus) & ~able
+    what = np.where(passed_on, len(schedule.owner) + schedule.flight, schedule.chunk)
+    return what * fabric.nodes + node
 
 
 def _folder() -> Path:
@@ -147,7 +150,8 @@ def _read(key: str) -> tuple[KeptSchedule, ...] | None:
 
 
 def _of_file(file: Mapping[str, Any], place: int) -> KeptSchedule:
-    columns = {name: file[f"{name}{place}"].astype(np.int64) for name in _COLUMNS}
+    columns = {name: file[f"{name}{place}"] for name in _COLUMNS}
+    columns |= {name: columns[name].astype(np.int64) for name in ("link", "at", "to")}
     parts, bandwidth, latency = file[f"numbers{place}"].tolist()
     return KeptSchedule(
         parts=int(parts),
@@ -163,7 +167,8 @@ def _write(key: str, kept: Sequence[KeptSchedule]) -> None:
     """Keep schedules for later runs, where the folder can be written to."""
     arrays: dict[str, Any] = {"count": np.array(len(kept))}
     for place, one in enumerate(kept):
-        columns = {name: getattr(one, name).astype(np.int32) for name in _COLUMNS}
+        columns = {name: getattr(one, name) for name in _COLUMNS}
+        columns |= {name: columns[name].astype(np.int32) for name in ("link", "at", "to")}
         numbers = np.array([one.parts, one.bandwidth, one.latency])
         own = {**columns, "carried": one.carried, "numbers": numbers, "by": np.array(one.by)}
         arrays |= {f"{name}{place}": array for name, array in own.items()}

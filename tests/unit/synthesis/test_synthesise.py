@@ -192,3 +192,18 @@ def test_fewest_chunks_are_as_many_as_the_ways_allow() -> None:
     assert _counts(None, 1e6) == (2,)
     assert _counts(None, 1e6, lambda: 8e6) == (1,)  # ways of eight links
     assert _counts(7, 1e6, lambda: 8e6) == (7,)
+
+
+def test_chunks_between_groups_do_not_wait_for_one_cable_while_others_are_idle() -> None:
+    """In order of their targets those of a group would all go to one other group at a time."""
+    table = {"family": "dragonfly", "params": {"p": 2, "a": 4, "h": 2}}
+    speeds = {"bandwidth": "1 B/s", "latency": "0 s"}
+    fabric = fabric_of(NetworkFile.from_file_data({**table, **speeds}, at="").graph())
+    assert synthesise(fabric, ALL_TO_ALL, chunks=1).share > 0.88
+
+
+def test_what_npus_must_receive_bounds_an_all_to_all() -> None:
+    slow = [[npu, 4, "2", 0] for npu in range(4)] + [
+        [4, npu, f"{npu + 1}/8", 0] for npu in range(4)
+    ]
+    assert bound_of(_fabric(slow, 5), ALL_TO_ALL, 1.0).bandwidth == pytest.approx(24.0)

@@ -1,5 +1,6 @@
 """Synthesised collectives in runs: the schedule's time on every engine, links that are shared."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ from simcore.engines.events.input import ChosenAlgorithm, SystemOptions
 from simcore.engines.events.run import run_unfolded
 from simcore.graphs.network_table import NetworkFile
 from simcore.graphs.routed import routed
+from simcore.kernels.synthesis import scheduling
 from simcore.kernels.synthesis.retiming import retimed
 from simcore.machine.graph_dimensions import network_dimensions
 from simcore.network import Flow
 from simcore.network.dimensions import engine_dimensions
+from simcore.synthesis import trees
 from simcore.synthesis.fabric import fabric_of, read_fabric
 from simcore.synthesis.kinds import ALL_GATHER, ALL_REDUCE, KINDS, REDUCE_SCATTER
 from simcore.synthesis.placed import kept
@@ -59,7 +62,7 @@ def test_a_schedule_timed_anew_takes_what_its_own_replay_says(kind: str) -> None
     found = synthesise(fabric, kind, piece, chunks=4)
     form = kept._timed_form(found, fabric, piece)
     takes, places = piece / form.parts / fabric.rate, int(form.to.max()) + 1
-    order = form.link, form.before, form.at, form.to
+    order = form.link, form.at, form.to, form.into_switch
     again = retimed(*order, takes, fabric.latency, places)
     assert again == pytest.approx(found.schedule.time, rel=1e-9)
     assert sorted(links.tolist()) == list(range(routed(given).graph.links))
@@ -96,6 +99,27 @@ def test_schedules_come_back_from_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(path.read_bytes()[:100])  # a file that is not whole counts as none
     assert kept._read(path.stem) is None
     kept._known().clear()
+
+
+def test_schedules_that_other_code_made_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    fabric = fabric_of(network("ring", params={"n": 4}).graph())
+    for code, files in (("one", 1), ("one", 1), ("other", 2)):
+        monkeypatch.setattr(kept, "_sources", lambda code=code: code)
+        kept._known().clear()
+        kept.kept_schedules(fabric, ALL_GATHER, 64.0)
+        assert len(list(kept._folder().glob("*.npz"))) == files
+    kept._known().clear()
+
+
+@pytest.mark.parametrize("changed", ["own/trees.py", "kernels/scheduling.py"])
+def test_any_change_of_the_code_that_makes_schedules_counts(tmp_path: Path, changed: str) -> None:
+    own, kernels = tmp_path / "own", tmp_path / "kernels"
+    shutil.copytree(Path(trees.__file__).parent, own)
+    shutil.copytree(Path(scheduling.__file__).parent, kernels)
+    assert kept._digest(own, kernels) == kept._sources()
+    with open(tmp_path / changed, "a", encoding="utf-8") as file:
+        file.write("\n")
+    assert kept._digest(own, kernels) != kept._sources()
 
 
 RINGS = network("torus", params={"dims": [4, 2]})
