@@ -210,11 +210,11 @@ class StudyScreen(NoScreen):
         genome = self._genome_of(design) if genome is None else genome
         for bounds in (self._floors, self._bounds) if is_met else (self._floors,):
             least = bounds.of_one(genome)
-            if np.isposinf(least).any():
+            if least.max() == np.inf:
                 row = np.array([self.genomes.rows(genome)], np.int32)
                 known = least_metrics(self._study, genome.dimensions)
                 return self._refused(known.metrics(row, closer=bounds is self._bounds))
-            if not self.are_left(least[None])[0]:
+            if self._front.kept and self._front.beats(least):
                 return self._beaten(least)
         return None
 

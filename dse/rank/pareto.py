@@ -79,11 +79,17 @@ class Front(Generic[T]):
         self.points: Points = np.zeros((0, 1))
         self.kept: list[T] = []
 
+    def beats(self, point: Points) -> bool:
+        """True if a point of the front is better than *point*, (M,): ``beaten`` of one."""
+        above = np.less_equal(self.points, point).all(axis=1)
+        return bool(above.any() and (self.points[above] < point).any())
+
     def add(self, what: T, point: ArrayLike) -> bool:
         """Keep *point*, (M,), unless one that is there is as good; whether it was kept."""
-        if (self.points <= np.asarray(point)).all(axis=1).any():
+        own = np.asarray(point, np.float64)
+        if (self.points <= own).all(axis=1).any():
             return False
-        left = np.flatnonzero(~no_worse(point, self.points))
-        self.points = np.array([*self.points[left], np.asarray(point)])
+        left = np.flatnonzero(~no_worse(own, self.points))
+        self.points = np.concatenate([self.points[left].reshape(-1, own.size), own[None]])
         self.kept = [*(self.kept[at] for at in left), what]
         return True

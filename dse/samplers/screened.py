@@ -37,18 +37,17 @@ class ScreenedProposer(Proposer[Any]):
             self._to_start_with -= 1
             return proposal
         for _ in range(_TRIES):
-            if proposal is None or self._is_of_use(proposal.design):
+            if proposal is None:
+                return None
+            is_admitted = bool(self._are_admitted([proposal.design])[0])
+            if is_admitted and self._is_hopeful(proposal.design):
                 return proposal
-            self._turn_down(proposal)
+            # what is only beaten is not infeasible: of that one there is nothing to learn
+            self._sampler.turn_down(proposal, 0.0 if is_admitted else 1.0)
             proposal = self._sampler.ask()
-        if proposal is None or self._is_of_use(proposal.design):
+        if proposal is None or self._first(_always, self._is_hopeful)([proposal.design]) == 0:
             return proposal
         return self._varied(proposal, _always, _VARIATIONS) or proposal
-
-    def _turn_down(self, proposal: Proposal[Any]) -> None:
-        """A design that is only beaten is not infeasible: of that one there is nothing to learn."""
-        is_beaten = self._is_admitted(proposal.design)
-        self._sampler.turn_down(proposal, 0.0 if is_beaten else 1.0)
 
     def propose(self, design: Design, instead: Proposal[Any] | None = None) -> Proposal[Any]:
         return self._sampler.propose(design, instead)
@@ -70,11 +69,27 @@ class ScreenedProposer(Proposer[Any]):
     def _varied(
         self, proposal: Proposal[Any], is_new: Callable[[Design], bool], tries: int
     ) -> Proposal[Any] | None:
-        for is_good in (self._is_of_use, self._is_admitted):
-            found = self._sampler.vary(proposal, _both(is_new, is_good), tries)
+        for is_good in (self._is_hopeful, _always):
+            found = self._sampler.vary_to(proposal, self._first(is_new, is_good), tries)
             if found is not None:
                 return found
         return None
+
+    def _first(
+        self, is_new: Callable[[Design], bool], is_good: Callable[[Design], bool]
+    ) -> Callable[[Sequence[Design]], int | None]:
+        """Number of the first of some designs that keeps the rules, is new and is good.
+
+        The rules are asked of all at once. What is dear is asked of no more designs than it takes.
+        """
+
+        def first(designs: Sequence[Design]) -> int | None:
+            new = [at for at, design in enumerate(designs) if is_new(design)]
+            admitted = self._are_admitted([designs[at] for at in new])
+            able = (at for at, holds in zip(new, admitted, strict=True) if holds)
+            return next((at for at in able if is_good(designs[at])), None)
+
+        return first
 
     def tell(
         self, proposal: Proposal[Any], objectives: Mapping[str, float], violation: float
@@ -84,13 +99,14 @@ class ScreenedProposer(Proposer[Any]):
     def tell_nothing(self, proposal: Proposal[Any]) -> None:
         self._sampler.tell_nothing(proposal)
 
-    def _is_of_use(self, design: Design) -> bool:
-        return self._is_admitted(design) and self._is_hopeful(design)
-
-    def _is_admitted(self, design: Design) -> bool:
-        genome = self._genomes.genome(design)
-        assert genome is not None, "proposals are designs of the space"
-        return bool(self._admits(Genomes.of([genome]))[0])
+    def _are_admitted(self, designs: Sequence[Design]) -> Sequence[bool]:
+        if not designs:
+            return []
+        found = [self._genomes.genome(design) for design in designs]
+        genomes = [genome for genome in found if genome is not None]
+        assert len(genomes) == len(designs), "proposals are designs of the space"
+        admitted: list[bool] = self._admits(Genomes.of(genomes)).tolist()
+        return admitted
 
 
 def _of_prices(prices: Prices | None) -> Iterator[Check]:
@@ -98,12 +114,6 @@ def _of_prices(prices: Prices | None) -> Iterator[Check]:
     if prices is not None:
         amounts = prices.amounts
         yield Check(holds=lambda design: amounts(design) is not None, deciding=prices.deciding)
-
-
-def _both(
-    first: Callable[[Design], bool], second: Callable[[Design], bool]
-) -> Callable[[Design], bool]:
-    return lambda design: first(design) and second(design)
 
 
 def _always(design: Design) -> bool:

@@ -25,6 +25,10 @@ METRIC_NAMES = "study:metric_names"
 """Key under which Optuna keeps the names of objectives."""
 
 
+_TOGETHER = 32
+"""Variations that are looked at together at most; at first fewer, for one may do."""
+
+
 class StudyProposer(Proposer[int]):
     """A real ``optuna.Study``; a handle is the number of a trial, which is that of the row.
 
@@ -219,17 +223,40 @@ class OptunaProposer(StudyProposer):
     def vary(
         self, proposal: Proposal[int], is_new: Callable[[Design], bool], tries: int
     ) -> Proposal[int] | None:
-        """A new design near the known one, which the trial stands for from now on.
+        """A new design near the known one, which the trial stands for from now on."""
+        return self.vary_to(proposal, lambda designs: _first_of(designs, is_new), tries)
 
-        Each variation changes a few genes, later ones more.
+    def vary_to(
+        self,
+        proposal: Proposal[int],
+        first: Callable[[Sequence[Design]], int | None],
+        tries: int,
+    ) -> Proposal[int] | None:
+        """The first variation of a design that will do, which the trial stands for from now on.
+
+        Each variation changes a few genes, later ones more. They are looked at some at a time, and
+        luck goes on behind the one that is taken, as if there had been none after it.
+
+        Args:
+            proposal: Of the design.
+            first: Number of the first of some variations that will do; None: none of them does.
+            tries: Variations at most.
         """
         params = self._storage.get_trial(self._id(proposal.handle)).params
-        for attempt in range(tries):
-            changes = 1 + attempt * len(self._genes.genes) // (2 * tries)
-            varied = self._genes.varied(params, changes, self._random)
-            design = self._genes.design(varied)
-            if is_new(design):
-                return self._overwritten(proposal, varied, design)
+        genes, luck = len(self._genes.genes), self._random.bit_generator
+        begin, size = 0, 1
+        while begin < tries:
+            varied, after = [], []
+            for attempt in range(begin, min(begin + size, tries)):
+                changes = 1 + attempt * genes // (2 * tries)
+                varied.append(self._genes.varied(params, changes, self._random))
+                after.append(luck.state)
+            designs = [self._genes.design(one) for one in varied]
+            at = first(designs)
+            if at is not None:
+                luck.state = after[at]
+                return self._overwritten(proposal, varied[at], designs[at])
+            begin, size = begin + size, min(2 * size, _TOGETHER)
         return None
 
     def tell(
@@ -250,3 +277,7 @@ class OptunaProposer(StudyProposer):
         pairs = zip(self._signs, worst, values, strict=True)
         self._worst = [max(a, b) if sign > 0 else min(a, b) for sign, a, b in pairs]
         return values
+
+
+def _first_of(designs: Sequence[Design], will_do: Callable[[Design], bool]) -> int | None:
+    return next((at for at, design in enumerate(designs) if will_do(design)), None)

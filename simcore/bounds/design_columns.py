@@ -232,7 +232,7 @@ class PlanRows:
     sum_of_term: Grown = field(default_factory=_ints)
     terms: Grown = field(default_factory=_ints)
     factors: Grown = field(default_factory=_floats)
-    constants: Grown = field(default_factory=lambda: Grown(np.float64, kernel_tables.SUMS))
+    constants: Grown = field(default_factory=lambda: Grown(np.float64, (kernel_tables.SUMS,)))
     rooms: Grown = field(default_factory=_ints)
     room_ns: Grown = field(default_factory=_floats)
     room_items: Grown = field(default_factory=_ints)

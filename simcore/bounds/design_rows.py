@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from simcore.bounds.design_columns import PlanRows
 from simcore.bounds.grown import Grown
 from simcore.bounds.machine_terms import (
-    AXES,
     NO_NETWORK,
     Layout,
     Link,
@@ -44,6 +43,7 @@ class DesignRows:
         dimensions: Of the network.
         layouts: NPUs and groups of plans.
         layout_of_plan: Per plan.
+        link_rows: The kernel's, of the links that it has been shown.
         timed: Per system, whether times of messages are known from below.
         place_index: Finds the places of designs.
         phases: Costs of phases.
@@ -55,6 +55,7 @@ class DesignRows:
     layouts: Numbered[Layout] = field(default_factory=Numbered)
     layout_of_plan: Grown = field(default_factory=lambda: Grown(np.int64))
     links: Numbered[Link] = field(default_factory=Numbered)
+    link_rows: Grown = field(default_factory=lambda: Grown(kernel_tables.LINK))
     systems: Grown = field(default_factory=lambda: Grown(kernel_tables.SYSTEM))
     timed: Grown = field(default_factory=lambda: Grown(np.bool_))
     places: Places = field(init=False)
@@ -121,7 +122,7 @@ class DesignRows:
     def any_links(self, found: Ints) -> Ints:
         """Kinds of link that are one of several, (N,) of those *found*, (ways, N)."""
         distinct, place = np.unique(found, axis=1, return_inverse=True)
-        known = list(self.links.numbers)
+        known = self.links.things
         numbers = [
             self.links.number(Link.any_of([known[at] for at in sorted({*column})]))
             for column in distinct.T.tolist()
@@ -149,31 +150,28 @@ class DesignRows:
 
         Messages of networks without bounds may arrive at once.
         """
-        npus = np.array([link.npus for link in self.links.numbers], np.int64)
+        npus = np.array([link.npus for link in self.links.things], np.int64)
         layout = self.layout_of_plan.array_and(INFEASIBLE)[picks[:, 0]]
-        found = self.place_index.find(list(self.layouts.numbers), npus, layout, picks[:, 3:])
+        found = self.place_index.find(self.layouts.things, npus, layout, picks[:, 3:])
         is_timed = self.timed.array()[picks[:, 2]]
         return np.where(is_timed | (found < 0), found, NO_NETWORK)
 
     def tables(self) -> BoundTables:
         """The kernel's tables, packed anew where rows have come."""
-        rows = tuple(
-            len(table)
-            for table in (self.plans.plans, self.links.numbers, self.systems, self.places.rows)
-        )
+        tables = self.plans.plans, self.links.things, self.systems, self.places
+        rows = tuple([len(table) for table in tables])
         if self.packed is None or rows != self.packed_rows:
-            extents, phases = self.phases.arrays(self.places, list(self.links.numbers))
-            axes, count = len(AXES), self.dimensions
+            links = self.links
+            self.link_rows.extend(link.row for link in links.things[len(self.link_rows) :])
+            extents, phases = self.phases.arrays(self.places.extents.numbers, links.numbers)
             self.packed = BoundTables(
                 **self.plans.arrays(),
-                places=np.array([w for w, _ in self.places.rows], np.int64).reshape(
-                    -1, axes, count
-                ),
-                members=np.array([m for _, m in self.places.rows], np.int64).reshape(-1, axes),
-                messages=np.array(self.places.messages, kernel_tables.MESSAGE),
+                places=self.places.where.array(),
+                members=self.places.members.array(),
+                messages=self.places.messages.array(),
                 extents=extents,
                 phases=phases,
-                links=np.array([link.row for link in self.links.numbers], kernel_tables.LINK),
+                links=self.link_rows.array(),
                 systems=self.systems.array(),
             )
             self.packed_rows = rows

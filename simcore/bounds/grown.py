@@ -12,11 +12,11 @@ class Grown:
 
     Args:
         dtype: Of a row, or of its numbers.
-        width: Numbers in a row; None: a row is one value.
+        shape: Of the numbers of a row; (): a row is one value.
     """
 
-    def __init__(self, dtype: DTypeLike, width: int | None = None) -> None:
-        self._shape = () if width is None else (width,)
+    def __init__(self, dtype: DTypeLike, shape: tuple[int, ...] = ()) -> None:
+        self._shape = shape
         self._held: NDArray[Any] = np.empty((0, *self._shape), dtype)
         self._packed, self._waiting = 0, list[Any]()
 

@@ -1,13 +1,15 @@
 """Tables of the machine's side of the bound: where groups lie, kinds of links, systems."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import prod
 from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.bounds.grown import Grown
 from simcore.bounds.phase_costs import NOTHING, CostLine, PhaseCost, least_cost, phase_cost
 from simcore.engines.collectives.placement import place_group
 from simcore.errors import InfeasibleError
@@ -88,12 +90,21 @@ class Link:
 
 @dataclass(slots=True, eq=False)
 class Numbered(Generic[T]):
-    """Distinct things, numbered in the order in which they were first met."""
+    """Distinct things, numbered in the order in which they were first met.
+
+    Attributes:
+        numbers: By thing.
+        things: By number.
+    """
 
     numbers: dict[T, int] = field(default_factory=dict)
+    things: list[T] = field(default_factory=list)
 
     def number(self, thing: T) -> int:
-        return self.numbers.setdefault(thing, len(self.numbers))
+        found = self.numbers.setdefault(thing, len(self.things))
+        if found == len(self.things):
+            self.things.append(thing)
+        return found
 
 
 @dataclass(slots=True, eq=False)
@@ -102,21 +113,28 @@ class Places:
 
     Attributes:
         dimensions: Of the network.
-        rows: (axes, dimensions) numbers of extents, and members of each axis, per place.
+        where: (axes, dimensions) numbers of extents per place.
+        members: (axes,) likewise.
         messages: Per place, dimension and distance of messages between stages.
         extents: NPUs, members and stride in one dimension.
     """
 
     dimensions: int
-    rows: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = field(default_factory=list)
-    messages: list[tuple[int, int]] = field(default_factory=list)
+    where: Grown = field(init=False)
+    members: Grown = field(init=False)
+    messages: Grown = field(default_factory=lambda: Grown(kernel_tables.MESSAGE))
     extents: Numbered[tuple[int, int, int]] = field(default_factory=Numbered)
 
     def __post_init__(self) -> None:
+        self.where = Grown(np.int64, (len(AXES), self.dimensions))
+        self.members = Grown(np.int64, (len(AXES),))
         self.extents.number((0, 1, 1))
-        nowhere = np.zeros((len(AXES), self.dimensions), np.int64)
-        self.rows.append((nowhere, np.ones(len(AXES), np.int64)))
+        self.where.append(np.zeros((len(AXES), self.dimensions), np.int64))
+        self.members.append(np.ones(len(AXES), np.int64))
         self.messages.append((-1, 0))
+
+    def __len__(self) -> int:
+        return len(self.where)
 
     def add(self, npus: int, groups: Sequence[GroupLayout], shape: Sequence[int]) -> int:
         """Number of a new place; -1 where the NPUs are others or a group does not tile them."""
@@ -139,9 +157,10 @@ class Places:
             for d, (extent, stride) in enumerate(zip(place.extent, place.stride, strict=True)):
                 if extent > 1:
                     where[axis, d] = self.extents.number((shape[d], extent, stride))
-        self.rows.append((where, members))
+        self.where.append(where)
+        self.members.append(members)
         self.messages.append(_message(pipeline, shape))
-        return len(self.rows) - 1
+        return len(self) - 1
 
 
 def _message(pipeline: GroupLayout | None, shape: Sequence[int]) -> tuple[int, int]:
@@ -167,26 +186,33 @@ class PhaseTables:
     rows: NDArray[np.int64] = field(
         default_factory=lambda: np.zeros((0, 0, len(_PHASES)), np.int64)
     )
-    table: list[tuple[float, ...]] = field(default_factory=list)
+    table: Grown = field(default_factory=lambda: Grown(kernel_tables.PHASE))
 
     def __post_init__(self) -> None:
-        self.costs.number((NOTHING, NOTHING))
+        self._number((NOTHING, NOTHING))
 
-    def arrays(self, places: Places, links: Sequence[Link]) -> tuple[NDArray[np.int64], Records]:
-        """The tables for all *places* and *links*; those known before keep their numbers."""
-        extents = list(places.extents.numbers)
+    def arrays(
+        self, extents: Mapping[tuple[int, int, int], int], links: Mapping[Link, int]
+    ) -> tuple[NDArray[np.int64], Records]:
+        """The tables for all *extents* and *links*; those known before keep their numbers."""
         old_extents, old_links = self.rows.shape[:2]
-        rows = np.zeros((len(extents), len(links), len(_PHASES)), np.int64)
-        rows[:old_extents, :old_links] = self.rows
-        for e, extent in enumerate(extents):
-            first = old_links if e < old_extents else 0
-            for number, link in enumerate(links[first:], start=first):
-                if link.npus == extent[0]:
-                    rows[e, number] = self._costs_of(link, extent)
-        self.rows = rows
-        for pair in list(self.costs.numbers)[len(self.table) // 2 :]:
-            self.table += [cost.row() for cost in pair]
-        return rows, np.array(self.table, kernel_tables.PHASE)
+        if (old_extents, old_links) != (len(extents), len(links)):
+            rows = np.zeros((len(extents), len(links), len(_PHASES)), np.int64)
+            rows[:old_extents, :old_links] = self.rows
+            new = list(islice(links.items(), old_links, None))
+            for extent, e in extents.items():
+                for link, number in new if e < old_extents else links.items():
+                    if link.npus == extent[0]:
+                        rows[e, number] = self._costs_of(link, extent)
+            self.rows = rows
+        return self.rows, self.table.array()
+
+    def _number(self, pair: tuple[PhaseCost, ...]) -> int:
+        """Number of a pair of costs, which the table then holds."""
+        number = self.costs.number(pair)
+        if 2 * number == len(self.table):
+            self.table.extend(cost.row() for cost in pair)
+        return number
 
     def _costs_of(self, link: Link, extent: tuple[int, int, int]) -> list[int]:
         npus, members, stride = extent
@@ -198,7 +224,7 @@ class PhaseTables:
                 least_cost([phase_cost(name, kind, line, first=first) for name in names])
                 for first in (False, True)
             )
-            found[column] = 2 * self.costs.number(pair)
+            found[column] = 2 * self._number(pair)
         return found
 
 

@@ -15,7 +15,7 @@ from simcore.config.names import NAMED, NPU, PLATFORM, resolved
 from simcore.config.paths import Steps, parse_path, set_steps
 from simcore.config.run import Run
 from simcore.errors import ConfigError
-from simcore.machine import Dimension, load_npu, load_platform
+from simcore.machine import Dimension, Platform, load_npu, load_platform
 from simcore.machine.graph_dimensions import is_network
 from simcore.machine.native import is_native
 from simcore.machine.system import System
@@ -62,12 +62,14 @@ class RunTable:
         build: From its own values to its object; keeps the last of them.
         own: From the values of a design to its own.
         is_fixed: There are none of its own.
+        inner: Tables that it is put together from.
     """
 
     key: str | int
     build: Callable[..., Part]
     own: Callable[[Sequence[object]], Iterable[object]]
     is_fixed: bool
+    inner: tuple["RunTable", ...] = ()
 
     @classmethod
     def of(cls, table: object, place: Steps, paths: Sequence[Path]) -> Self:
@@ -78,6 +80,19 @@ class RunTable:
         if isinstance(table, dict) and keys is not None:
             build = partial(_with_keys, table, _BUILDERS[_kind(place)], keys)
         return cls(place[-1], lru_cache(_KEPT, typed=True)(build), _picker(own), not own)
+
+    @classmethod
+    def of_platform(cls, table: Mapping[str, Any], paths: Sequence[Path]) -> Self:
+        """The platform, where the file holds *table* with accelerator and dimensions in place."""
+        own = [at for at, (_, steps) in enumerate(paths) if steps[: len(PLATFORM)] == PLATFORM]
+        within = [paths[at] for at in own]
+        npu = RunTable.of(table["npu"], NPU, within)
+        dimensions = tuple(
+            RunTable.of(given, (*_DIMENSIONS, at), within)
+            for at, given in enumerate(table["dimensions"])
+        )
+        build = lru_cache(_KEPT, typed=True)(partial(_platform, table, npu, dimensions))
+        return cls(PLATFORM[-1], build, _picker(own), not own, (npu, *dimensions))
 
     def object(self, values: Sequence[object]) -> Part:
         """The object that the values of a design mean.
@@ -96,15 +111,11 @@ class Filling:
         table: What no path sets.
         scalars: Keys of the run that hold a single value, and the positions of these values.
         parts: Tables of the run itself.
-        npu: The accelerator; None where the platform is one part.
-        dimensions: The network likewise.
     """
 
     table: Mapping[str, Any]
     scalars: tuple[tuple[str, int], ...]
     parts: tuple[RunTable, ...]
-    npu: RunTable | None
-    dimensions: tuple[RunTable, ...]
 
     @classmethod
     def of(cls, table: Mapping[str, Any], paths: tuple[str, ...]) -> Self:
@@ -114,24 +125,23 @@ class Filling:
             ConfigError: A path leads nowhere.
         """
         parsed = [(path, parse_path(path)) for path in paths]
-        inner = _has_inner_parts(table, parsed)
-        places = [*_TABLES] if inner else [*_TABLES, PLATFORM]
-        known = {place[0] for place in (*_TABLES, PLATFORM)}
+        places = [*_TABLES, PLATFORM]
+        known = {place[0] for place in places}
         scalars = [(at, *path) for at, path in enumerate(parsed) if path[1][0] not in known]
         for _, path, steps in scalars:
             if len(steps) > 1:
                 raise ConfigError(path, "must be a key of the run", got=steps[0])
         touched = {steps[:depth] for _, steps in parsed for depth in range(1, len(steps) + 1)}
-        used = [place for place in places if place[0] in table or place in touched]
-        platform = table["platform"]
+        inner = _has_inner_parts(table, parsed)
         return cls(
             table=table,
             scalars=tuple((str(steps[0]), at) for at, _, steps in scalars),
-            parts=tuple(RunTable.of(table.get(str(place[0])), place, parsed) for place in used),
-            npu=RunTable.of(platform["npu"], NPU, parsed) if inner else None,
-            dimensions=tuple(
-                RunTable.of(given, (*_DIMENSIONS, at), parsed)
-                for at, given in enumerate(platform["dimensions"] if inner else ())
+            parts=tuple(
+                RunTable.of_platform(table["platform"], parsed)
+                if place == PLATFORM and inner
+                else RunTable.of(table.get(str(place[0])), place, parsed)
+                for place in places
+                if place[0] in table or place in touched
             ),
         )
 
@@ -141,11 +151,12 @@ class Filling:
         Raises:
             ConfigError: One breaks a rule.
         """
-        for part in (*self.parts, *self.dimensions, *([self.npu] if self.npu else [])):
-            if part.is_fixed:
-                built = part.build()
-                if isinstance(built, TrainingWorkload):
-                    built.model.add_up()
+        for part in self.parts:
+            for one in (*part.inner, part):
+                if one.is_fixed:
+                    built = one.build()
+                    if isinstance(built, TrainingWorkload):
+                        built.model.add_up()
 
     def part(self, key: str, values: Iterable[object]) -> Part | None:
         """The table *key* of the run with *values*, without the others; None as in ``run``.
@@ -171,12 +182,6 @@ class Filling:
             table[key] = plain[at]
         for part in self.parts:
             table[str(part.key)] = part.object(plain)
-        if self.npu is not None:
-            table["platform"] = {
-                **table["platform"],
-                "npu": self.npu.object(plain),
-                "dimensions": [part.object(plain) for part in self.dimensions],
-            }
         return Run.from_file_data(table, at="")
 
 
@@ -191,6 +196,15 @@ def _has_inner_parts(table: Mapping[str, Any], paths: Sequence[Path]) -> bool:
         steps[0] != "platform" or any(steps[: len(place)] == place for place in inner)
         for _, steps in paths
     )
+
+
+def _platform(
+    table: Mapping[str, Any], npu: RunTable, dimensions: Sequence[RunTable], *values: object
+) -> Part:
+    """The platform of *table* with the accelerator and the dimensions that *values* mean."""
+    listed = [one.object(values) for one in dimensions]
+    filled = {**table, "npu": npu.object(values), "dimensions": listed}
+    return Platform.from_file_data(filled, at="platform")
 
 
 def _build(table: object, place: Steps, paths: Sequence[Path], *values: object) -> Part:

@@ -1,5 +1,6 @@
 """The run: everything that one simulation needs."""
 
+from functools import cache
 from typing import Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -36,16 +37,17 @@ class Run(Schema):
         compute: Compute model; of a run that names none, the default for its kind of workload.
     """
 
+    # what a run does not name is frozen like all of it, so that one is made for all runs
     version: Literal[1] = 1
     stack: str | None = None
     workload: AnyWorkload
     platform: Platform
     plan: ParallelPlan
-    system: System = Field(default_factory=System)
+    system: System = Field(default_factory=cache(System))
     backend: str = DEFAULT_BACKEND
-    network: PacketNetwork = Field(default_factory=PacketNetwork)
-    routers: FlitNetwork = Field(default_factory=FlitNetwork)
-    placement: Placement = Field(default_factory=PlacementChoice)
+    network: PacketNetwork = Field(default_factory=cache(PacketNetwork))
+    routers: FlitNetwork = Field(default_factory=cache(FlitNetwork))
+    placement: Placement = Field(default_factory=cache(PlacementChoice))
     compute: str = ""
 
     @field_validator("stack")

@@ -22,7 +22,7 @@ from simcore.many.machines import Machines, is_plain
 from simcore.many.parts import Accelerator, PartRows, Parts, distinct_pairs
 from simcore.many.places import UNTILED
 from simcore.many.plans import PlanRow, plan_tables
-from simcore.many.remarks import Remarks, StandIns
+from simcore.many.remarks import Remarked, Remarks
 from simcore.many.together import Together, empty_times
 from simcore.memo import Memo
 from simcore.network import BACKENDS
@@ -111,7 +111,7 @@ class Tables:
         self._parts = Parts(template, choices, share)
         self._machines = Machines(self._parts.count)
         self._plans: dict[int, PlanRow] = {}
-        self._stand_ins: StandIns = {}
+        self._remarked = Remarked()
         self._lists = Lists()
         self._workspace = memo.of("workspace", None, Workspace)
         self._seen: tuple[int, ...] = ()
@@ -165,7 +165,7 @@ class Tables:
         new = [number for number in numbers if number not in self._plans]
         if len(self._plans) + len(new) > _PLANS_KEPT:
             self._plans = {}  # remarks on earlier designs keep those that they need
-            self._stand_ins = {}
+            self._remarked = Remarked()
             new = list(numbers)
         for number in new:
             work = self._parts.work.things[number]
@@ -312,7 +312,7 @@ class Tables:
             (state == stage_rows.ENDED, TIED),
             (possible, IMPOSSIBLE),
         )
-        remarks = Remarks(together=together, outcomes=outcomes, known=self._stand_ins)
+        remarks = Remarks(together=together, outcomes=outcomes, known=self._remarked)
         found.take(rows, np.flatnonzero(fine), remarks, metrics)
 
     @staticmethod

@@ -1,6 +1,6 @@
 """Remarks on designs that were simulated together, made for those that somebody asks about."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simcore.engines.collectives.phases import stand_ins
 from simcore.engines.collectives.placement import Placement
@@ -15,8 +15,19 @@ from simcore.result import HEAD, NS, use_of
 from simcore.simulation import overloads
 from simcore.terms import CollectiveKind
 
-StandIns = dict[tuple[object, ...], tuple[str, ...]]
-"""Notes by number of a plan, the algorithms, and the topologies and sizes of the dimensions."""
+
+@dataclass(slots=True, eq=False)
+class Remarked:
+    """Remarks that many designs share; grows.
+
+    Attributes:
+        stand_ins: Notes on algorithms that stand in for others, by number of a plan, the
+            algorithms, and the topologies and sizes of the dimensions.
+        fits: Verdicts on memory by number of a plan and the bytes of an accelerator.
+    """
+
+    stand_ins: dict[tuple[object, ...], tuple[str, ...]] = field(default_factory=dict)
+    fits: dict[tuple[int, float], MemoryFit] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -26,12 +37,12 @@ class Remarks:
     Attributes:
         together: The designs.
         outcomes: Theirs.
-        known: What is known of algorithms that stand in for others; grows.
+        known: What designs of other blocks share with these.
     """
 
     together: Together
     outcomes: Outcomes
-    known: StandIns
+    known: Remarked
 
     def names(self, at: int) -> tuple[str, ...]:
         """Names of the metrics of the design *at*, in the order of ``IterationResult.metrics``."""
@@ -56,11 +67,14 @@ class Remarks:
 
     def memory_fit(self, at: int) -> MemoryFit:
         """Verdict on the memory of the design *at*."""
-        one = self.together
-        plan = one.plans[int(one.part.work[at])]
-        npu = one.parts.accelerators.things[one.part.accelerator[at]][0]
-        runtime = runtime_memory(plan.workload, plan.plan, plan.needed)
-        return MemoryFit.of(plan.needed, runtime, npu.memory_bytes)
+        one, fits = self.together, self.known.fits
+        work, accelerator = int(one.part.work[at]), one.part.accelerator[at]
+        key = work, one.parts.accelerators.things[accelerator][0].memory_bytes
+        if key not in fits:
+            plan = one.plans[work]
+            runtime = runtime_memory(plan.workload, plan.plan, plan.needed)
+            fits[key] = MemoryFit.of(plan.needed, runtime, key[1])
+        return fits[key]
 
     def _stand_ins(self, at: int) -> tuple[str, ...]:
         one = self.together
@@ -69,12 +83,13 @@ class Remarks:
         topologies = [each.topology for each in dimensions]
         algorithms = system.all_reduce, system.all_gather, system.reduce_scatter, system.all_to_all
         key = work, *algorithms, *topologies, *[each.npus for each in dimensions]
-        if key not in self.known:
+        known = self.known.stand_ins
+        if key not in known:
             program = one.plans[work].known.program
 
             def found(kind: CollectiveKind, place: Placement) -> tuple[str, ...]:
                 return stand_ins(kind, place, system.algorithms(kind, topologies))
 
             placed = place_groups(program.groups, dimensions)
-            self.known[key] = tuple(stand_ins_of(program, placed, found))
-        return self.known[key]
+            known[key] = tuple(stand_ins_of(program, placed, found))
+        return known[key]

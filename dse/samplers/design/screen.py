@@ -49,8 +49,10 @@ class Answers(Generic[Answer]):
         places = self._table.find(keys)
         new = np.flatnonzero(places < 0)
         if new.size:
-            _, first = np.unique(keys[new], return_index=True)
-            rows, begin = new[np.sort(first)], len(self.known)
+            first: dict[int, int] = {}
+            for at, key in zip(new.tolist(), keys[new].tolist(), strict=True):  # mostly few
+                first.setdefault(key, at)
+            rows, begin = np.array(list(first.values())), len(self.known)
             designs = map(self._space.design, genomes.at(rows).each())
             self.known += list(map(self._ask, designs))
             self._table.put(keys[rows], np.arange(begin, len(self.known), dtype=np.int32))

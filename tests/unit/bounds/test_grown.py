@@ -11,7 +11,7 @@ def test_a_table_read_while_it_grows_is_the_list_of_its_rows_and_stays_as_it_was
     width: int | None,
 ) -> None:
     random = np.random.default_rng(1)
-    grown, rows = Grown(np.int64, width), list[object]()
+    grown, rows = Grown(np.int64, () if width is None else (width,)), list[object]()
     read: list[tuple[np.ndarray, list[object]]] = []
     for _ in range(60):
         more = random.integers(99, size=(int(random.integers(6)), width or 1)).tolist()

@@ -323,28 +323,27 @@ class _Finder:
 
     Attributes:
         keys: Of the rows.
-        first: The least key that is listed.
-        listed: The row of each key from *first* on, or -1; empty where there are too many.
+        first: The key of the first place that is listed.
+        listed: The row of each key from *first* on, or -1, as at both ends, which stand for all
+            keys beyond; empty where there are too many.
     """
 
     keys: Ints
     first: int
-    listed: NDArray[np.int32]
+    listed: Ints
 
     @classmethod
     def of(cls, keys: Ints) -> "_Finder":
-        first = int(keys[0])
-        span = int(keys[-1]) - first + 1
-        listed = np.full(span if span <= _DENSE else 0, -1, np.int32)
+        first = int(keys[0]) - 1
+        span = int(keys[-1]) - first + 2
+        listed = np.full(span if span <= _DENSE else 0, -1, np.int64)
         if listed.size:
             listed[keys - first] = np.arange(keys.size)
         return cls(keys, first, listed)
 
     def rows(self, wanted: Ints) -> Ints:
         if self.listed.size:
-            at = wanted - self.first
-            known = (at >= 0) & (at < self.listed.size)
-            return np.where(known, self.listed[np.where(known, at, 0)], -1)
+            return self.listed.take(wanted - self.first, mode="clip")
         at = np.minimum(self.keys.searchsorted(wanted), self.keys.size - 1)
         return np.where(self.keys[at] == wanted, at, -1)
 

@@ -1,17 +1,23 @@
 """What is known before a simulation serves every sampler: no trial is spent on it."""
 
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from optuna.samplers import RandomSampler
 from small_study import STUDY
 
 from dse.evaluate import build_evaluator
 from dse.results.result import StudyResult
 from dse.run.runner import Runner
 from dse.run.watcher import Unwatched
+from dse.samplers import study_proposer
+from dse.samplers.base import Look, ProposerInput
 from dse.samplers.registry import SAMPLERS
+from dse.samplers.study_proposer import OptunaProposer
+from dse.space import Design
 from dse.study.compile import Study, compile_study, load_study_file
 from dse.study.trials import Trial
 
@@ -99,6 +105,32 @@ def test_a_space_in_which_nothing_fits_is_told_design_by_design() -> None:
     new = [row.design for row in result.rows if row.repeats is None]
     assert len(new) == study.space.counts.searched  # and then the study ends
     assert all(row.evaluation.reason for row in result.rows)
+
+
+@pytest.mark.parametrize("first", [0, 3, 45, 99])
+def test_variations_that_are_looked_at_together_are_those_found_one_after_another(
+    first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those behind the one that is taken leave no trace in what comes next."""
+    study = study_of("random")
+    taken = []
+    for together in (1, 32):
+        monkeypatch.setattr(study_proposer, "_TOGETHER", together)
+        view = ProposerInput(space=study.space, goals=study.goals, seed=1)
+        proposer = OptunaProposer(view, Look(style="index"), RandomSampler(seed=1))
+        proposal, designs = proposer.ask(), []
+        for _ in range(3):
+            left = [first]
+
+            def choose(some: Sequence[Design], left: list[int] = left) -> int | None:
+                at, left[0] = left[0], left[0] - len(some)
+                return at if 0 <= at < len(some) else None
+
+            found = proposer.vary_to(proposal, choose, 60)
+            designs.append(None if found is None else found.design)
+        taken.append(designs)
+    assert taken[0] == taken[1]
+    assert (None in taken[0]) == (first >= 60)
 
 
 class Stopping(Unwatched):
