@@ -145,6 +145,15 @@ class Tables:
         plan = self._plans.get(number)
         return 0 if plan is None or plan.code is None else plan.code.structure
 
+    def recall(self, codes: Codes, row: int) -> None:
+        """Let a run of the design *row* by itself find the programs of its plan."""
+        if not self._parts.count:
+            return
+        number = int(self._parts.rows(codes, slice(row, row + 1)).work[0])
+        plan = self._plans.get(number)
+        if plan is not None and plan.code is not None:
+            plan.code.keep(self.memo)
+
     def simulate(self, codes: Codes, designs: int) -> Batch:
         """Simulate the *designs* of *codes*, those that can be together."""
         found = Batch.of(designs)
