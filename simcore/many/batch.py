@@ -32,7 +32,7 @@ _PLANS_KEPT = 16384
 """Plans that are kept, some 25 kB each; more are let go, and worked out again when asked for."""
 
 _PART_LET_GO = 4
-"""Of so many plans at least one makes room at once, those first that were worked out first."""
+"""Part of the plans kept that at least makes room at once: one in so many, the oldest first."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
