@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,8 +28,11 @@ from simcore.many.together import Together, empty_times
 from simcore.memo import Memo
 from simcore.network import BACKENDS
 
-_PLANS_KEPT = 8192
-"""Plans that are kept, some 30 kB each; more are let go, and worked out again when asked for."""
+_PLANS_KEPT = 16384
+"""Plans that are kept, some 25 kB each; more are let go, and worked out again when asked for."""
+
+_PART_LET_GO = 4
+"""Part of the plans kept that at least makes room at once: one in so many, the oldest first."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -145,6 +149,15 @@ class Tables:
         plan = self._plans.get(number)
         return 0 if plan is None or plan.code is None else plan.code.structure
 
+    def recall(self, codes: Codes, row: int) -> None:
+        """Let a run of the design *row* by itself find the programs of its plan."""
+        if not self._parts.count:
+            return
+        number = int(self._parts.rows(codes, slice(row, row + 1)).work[0])
+        plan = self._plans.get(number)
+        if plan is not None and plan.code is not None:
+            plan.code.keep(self.memo)
+
     def simulate(self, codes: Codes, designs: int) -> Batch:
         """Simulate the *designs* of *codes*, those that can be together."""
         found = Batch.of(designs)
@@ -163,13 +176,20 @@ class Tables:
     def _learn(self, numbers: Sequence[int]) -> None:
         """Work out the plans with these *numbers*, unless they are known."""
         new = [number for number in numbers if number not in self._plans]
-        if len(self._plans) + len(new) > _PLANS_KEPT:
-            self._plans = {}  # remarks on earlier designs keep those that they need
-            self._remarked = Remarked()
-            new = list(numbers)
+        surplus = len(self._plans) + len(new) - _PLANS_KEPT
+        if surplus > 0:
+            self._let_go(max(surplus, _PLANS_KEPT // _PART_LET_GO), set(numbers))
         for number in new:
             work = self._parts.work.things[number]
             self._plans[number] = PlanRow.of(*work, self._checks, self.memo)
+
+    def _let_go(self, count: int, asked: set[int]) -> None:
+        """Let at most *count* plans go that are not *asked* for."""
+        kept = iter([number for number in self._plans if number not in asked])
+        gone = set(islice(kept, count))
+        # in a new table: remarks on earlier designs hold the one with the plans that they need
+        self._plans = {n: plan for n, plan in self._plans.items() if n not in gone}
+        self._remarked = Remarked()
 
     def _readable(self, part: PartRows, found: Batch) -> Ints:
         """Designs all of whose parts are known and such that one NPU stands for all of a stage."""

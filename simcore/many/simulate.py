@@ -91,6 +91,7 @@ class ManySimulator:
 
     def _alone(self, found: "_Columns", codes: Codes, row: int) -> None:
         """Simulate one design by itself."""
+        self._tables.recall(codes, row)
         try:
             result = self._result(codes, row)
         except SimcoreError as error:

@@ -21,6 +21,8 @@ from simcore import (
     simulate_many,
 )
 from simcore.bounds import DesignColumns
+from simcore.many import batch
+from simcore.many.plans import PlanRow
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = {
@@ -134,6 +136,28 @@ def test_results_depend_neither_on_the_order_nor_on_the_split_of_a_batch(name: s
     for rows in (range(0, 7), range(7, 8), range(8, count)):
         part = {path: codes[list(rows)] for path, codes in designs.codes.items()}
         assert _bytes(kept.simulate(part), range(len(rows))) == _bytes(whole, rows)
+
+
+def test_results_do_not_depend_on_how_many_plans_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    template, values = max(_drawn("llm_gpt", 60, seed=3), key=lambda one: len(one[1]))
+    designs = DesignColumns.of(_columns(values))
+    whole = simulate_many(template, _columns(values))
+    plans: list[int] = []
+
+    def counted(*arguments: Any) -> PlanRow:
+        plans.append(1)
+        return plan_row(*arguments)
+
+    plan_row = PlanRow.of
+    monkeypatch.setattr(PlanRow, "of", counted)
+    monkeypatch.setattr(batch, "_PLANS_KEPT", 12)
+    few = ManySimulator(template, designs.choices)
+    for _ in range(2):
+        found = few.simulate(designs.codes)
+        assert _bytes(found, range(len(values))) == _bytes(whole, range(len(values)))
+        assert len(few._tables._plans) <= 12
+    plans_of = {tuple((k, str(v)) for k, v in row.items() if "plan" in k) for row in values}
+    assert len(plans_of) < len(plans)
 
 
 def test_most_designs_of_a_training_study_are_simulated_together() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from plain_stages import PlainStages
 
 from simcore.compute import COMPUTE_MODELS
+from simcore.engines.classes.by_classes import run_nodes
 from simcore.engines.collectives.ends import SharedEnds
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.engines.stages import by_stages, plan_code
@@ -23,6 +24,7 @@ from simcore.machine import Dimension, Platform, load_npu
 from simcore.machine.system import EXECUTION_PROFILES, ExecutionProfile, System
 from simcore.topologies import TOPOLOGIES
 from simcore.workload import Model, ParallelPlan, TrainingWorkload, build_graph, load_model
+from simcore.workload.graph import TrainingGraph
 
 Job = tuple[TrainingWorkload, Platform, ParallelPlan, System]
 SEEN: list[Iteration] = []
@@ -248,3 +250,41 @@ def test_a_message_that_ties_with_a_send_is_ordered_by_when_their_causes_were_de
     iteration = compare((workload, platform, plan, system))
     assert iteration is not None
     assert iteration.situations > 0
+
+
+def test_of_a_run_that_ties_at_its_end_only_what_it_does_not_leap_over_is_run_node_by_node(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # stages in step with each other send at once, and the order decides who gets a stream
+    nodes: list[int] = []
+
+    def recorded(graph: TrainingGraph, *rest: Any) -> Any:
+        nodes.append(sum(stage.nodes for stage in graph.stages))
+        return run_nodes(graph, *rest)
+
+    monkeypatch.setattr(by_stages, "run_nodes", recorded)
+    sizes = ((16, 300e9, 936e-9), (64, 100e9, 2e-6), (16, 12.5e9, 3e-6))
+    dimensions = tuple(
+        Dimension.build(
+            topology="switch", npus=npus, bandwidth_bytes_per_s=rate, latency_s=latency_s
+        )
+        for npus, rate, latency_s in sizes
+    )
+    plan = ParallelPlan(
+        tp=16, cp=4, pp=16, dp=16, interleave=4, sequence_parallel=True, zero_stage=2,
+        recompute="selective", flash_attention=True, fused_loss=True, fused_gradients=True,
+    )  # fmt: skip
+    workload = TrainingWorkload(model=load_model("llama3_405b"), sequence=8192, global_batch=2048)
+    system = System(
+        chunks=64,
+        scheduling="lifo",
+        all_reduce=("ring", "ring", "double_binary_tree"),
+        execution="streams",
+        phase_end="together",
+    )
+    platform = Platform(npu=load_npu("h100_80"), dimensions=dimensions)
+    iteration = compare((workload, platform, plan, system))
+    assert iteration is not None
+    assert iteration.situations == 0
+    assert iteration.nodes is None
+    assert 0 < sum(nodes) < 0.7 * iteration.events

@@ -120,8 +120,8 @@ class Executor:
         booked = state.booked[last]
         booked[:, -1] += finish.max() - state.npu[last, BOOKED_UNTIL]
         return Execution(
-            start_ns=state.node[:-1, f.STARTED].copy(),
-            end_ns=state.node[:-1, f.HAS_ENDED].copy(),
+            start_ns=state.node[:-1, f.STARTED],
+            end_ns=state.node[:-1, f.HAS_ENDED],
             finish_ns=finish.max(axis=1),
             booked_ns=booked,
             events=int(state.counter[f.ENDED_NODES]),

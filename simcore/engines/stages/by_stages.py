@@ -10,7 +10,6 @@ from simcore.engines.machine_times import MachineTimes, ProgramTimes
 from simcore.engines.stages.code import PipelineCode
 from simcore.engines.stages.plan_code import PlanCode
 from simcore.engines.stages.run import PipelineRun, Times, Workspace, run_pipeline
-from simcore.workload.graph import TrainingGraph
 
 
 def run_by_stages(known: PlanCode, times: ProgramTimes, machine: MachineTimes) -> Ran | None:
@@ -29,7 +28,7 @@ def run_by_stages(known: PlanCode, times: ProgramTimes, machine: MachineTimes) -
         if left > 0 and (period == 0 or left % period != 0):
             continue
         if not ran.finished:
-            ran = _finished(ran, known.graph(batches), times, machine)
+            ran = _finished(known, batches - ran.leapt * code.period_batches, ran, times, machine)
         repeated = left // max(period, 1)
         return Ran(
             categories=code.categories,
@@ -67,14 +66,19 @@ def _run(
 
 
 def _finished(
-    ran: PipelineRun, graph: TrainingGraph, times: ProgramTimes, machine: MachineTimes
+    known: PlanCode, batches: int, ran: PipelineRun, times: ProgramTimes, machine: MachineTimes
 ) -> PipelineRun:
-    """A run that came to no end, to its end, node by node."""
-    _, execution = run_nodes(graph, times, machine)
+    """A run that came to no end, to its end, node by node.
+
+    With the *batches* that it did not leap over it reaches the same steady state, and leaves it in
+    the same way.
+    """
+    _, execution = run_nodes(known.graph(batches), times, machine)
+    leapt = ran.leapt // max(ran.periods, 1)
     return replace(
         ran,
         finished=True,
-        finish_ns=execution.finish_ns,
-        booked_ns=execution.booked_ns,
+        finish_ns=execution.finish_ns + leapt * ran.period_ns,
+        booked_ns=execution.booked_ns + leapt * ran.period_booked_ns,
         situations=0,
     )

@@ -91,6 +91,10 @@ class PlanCode:
         """``operator_ns`` by the name of the compute model."""
         return self.operator_ns(npu, COMPUTE_MODELS[compute]())
 
+    def keep(self, memo: Memo) -> None:
+        """Put this code back where ``plan_code`` finds it, if *memo* has let it go."""
+        memo.of("programs", key_of(self._workload, self.plan), lambda: self)
+
     @property
     def size_bytes(self) -> int:
         """Memory taken by the shortest program; longer ones and codes are kept by themselves."""

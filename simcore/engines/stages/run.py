@@ -87,6 +87,7 @@ class PipelineRun:
         period_ns, periods: One period of the steady state, and how many periods of the schedule
             it has; 0: none was seen.
         period_booked_ns: (S, C + 1) int64, time by category in it.
+        leapt: Periods of the schedule that the run leapt over once it was in the steady state.
         situations: Transitions that were worked out node by node.
         followed: Transitions taken.
     """
@@ -97,6 +98,7 @@ class PipelineRun:
     period_ns: int
     periods: int
     period_booked_ns: Ints
+    leapt: int
     situations: int
     followed: int
 
@@ -273,6 +275,7 @@ def _result(live: Ints, at: f.Layout, *, finished: bool) -> PipelineRun:
         period_ns=int(live[f.PERIOD_NS]),
         periods=int(live[f.PERIODS]),
         period_booked_ns=steady.copy(),
+        leapt=int(live[f.LEAPT]),
         situations=int(live[f.EDGES]),
         followed=int(live[f.FOLLOWED]),
     )

@@ -115,6 +115,7 @@ def _leap(fixed: Ints, live: Ints, at: Layout, units: int) -> None:
         last = min(fixed[program + f.REPEATS_TO], fixed[program + f.FINALE_UNIT])
         ahead = max(last - 1 - _furthest(fixed, live, at, number), n.ZERO)
         times = min(times, ahead // units)
+    live[f.LEAPT] = times * live[f.PERIODS]
     for number in range(at.stages):
         _move(fixed, live, at, number, times * units, times * live[f.PERIOD_NS])
     for place in range(at.stages * (at.categories + 1)):

@@ -104,9 +104,9 @@ BEGAN, STAGE_FIELDS = 9, 10
 # that can be resolved (-1: none), why the run failed, transitions followed, snapshots taken, and
 # of the steady state: nanoseconds and periods of the schedule (0: none found); then the node from
 # which on a section is timed (-1: none is), since when, whether something else runs beside it, and
-# whether it has one collective at a time.
+# whether it has one collective at a time; and periods of the schedule that the run leapt over.
 STATES, EDGES, POOL_END, RESOLVABLE, FAILURE, FOLLOWED, SNAPSHOTS, PERIOD_NS, PERIODS = range(9)
-TIMED_NODE, TIMED_SINCE, TIMED_BESIDE, TIMED_IN_ROW, COUNTERS = range(9, 14)
+TIMED_NODE, TIMED_SINCE, TIMED_BESIDE, TIMED_IN_ROW, LEAPT, COUNTERS = range(9, 15)
 
 # How a section goes: its time (0: not known), and whether it has one collective at a time; then its
 # times by category.
