@@ -172,4 +172,7 @@ def test_uses_of_a_link_are_apart_where_one_ends_before_the_other_begins() -> No
     assert links.kept_apart([use(0, 0, 10), use(1, 5, 20)])
     assert not links.kept_apart([use(0, 0, 10), use(0, 9, 20)])
     assert not links.kept_apart([use(0, 0, 10), use(0, 5, 5)])
+    assert not links.kept_apart([use(0, 5, 5), use(0, 0, 10)])
+    assert not links.kept_apart([use(0, 0, 10, "a"), use(1, 0, 9), use(0, 8, 9, "b")])
     assert links.kept_apart([use(0, 0, 10, "a"), use(0, 9, 20, "a")])
+    assert links.kept_apart([])
