@@ -90,7 +90,7 @@ class EngineRun:
         now_ns = int(arena[layout.NOW_NS])
         while message:
             words = arena[message : message + layout.MSG_WORDS].tolist()
-            rank = source = words[layout.MSG_SRC]
+            rank = source = words[layout.MSG_AT]  # whoever its receiver takes it to be from
             target, work = words[layout.MSG_DST], None
             if self._where is not None:
                 source, target = self._where[source], self._where[target]
@@ -106,11 +106,11 @@ class EngineRun:
             message = words[layout.EVENT_NEXT]
             yield source, target, size, work
 
-    def take(self, time_ns: int, number: int) -> None:
-        """Let a message arrive, by its number in the network."""
+    def take(self, time_ns: int, number: int, at: int) -> None:
+        """Let a message arrive, by its number in the network, the *at*-th of those told at once."""
         self.under_way -= 1
         self._make_room(layout.FIFO_WORDS)
-        call("add_event", self.arena, time_ns, number // self._runs)
+        call("add_event", self.arena, time_ns, number // self._runs, at)
 
     def _make_room(self, words: int) -> None:
         """Make the arena larger if need be, with at least *words* words never used.

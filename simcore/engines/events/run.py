@@ -83,8 +83,9 @@ def _run_with(run: EngineRun, network: HeldNetwork) -> int:
         elif due_ns is None:
             return code
         else:
-            for arrival in network.advance(due_ns, min(run.next_ns, layout.LAST_NS)):
-                run.take(arrival.time_ns, arrival.message)
+            arrivals = network.advance(due_ns, min(run.next_ns, layout.LAST_NS))
+            for at, arrival in enumerate(arrivals):
+                run.take(arrival.time_ns, arrival.message, at)
 
 
 def output_of(arena: Ints, inputs: EngineInput, simulated: Representatives) -> EngineOutput:

@@ -92,7 +92,7 @@ class SharedRun:
             elif due_ns is not None:
                 for arrival in network.advance(due_ns, min(run.next_ns, layout.LAST_NS)):
                     number = arrival.message % len(self._jobs)
-                    self._jobs[number].run.take(arrival.time_ns, arrival.message)
+                    self._jobs[number].run.take(arrival.time_ns, arrival.message, 0)
             elif run.next_ns < NEVER_NS:
                 raise SimulationError(f"the jobs last longer than {layout.LAST_NS} ns (73 years)")
             else:
