@@ -4,16 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcore.checks import RunChecks
 from simcore.compute import COMPUTE_MODELS
-from simcore.engines.choose import MAX_NODES
 from simcore.engines.collectives.ends import is_shared
 from simcore.engines.collectives.scheduled import Located, check_located, located, one_network
 from simcore.engines.collectives.switched import adding_up
 from simcore.engines.each_npu import NodeTimes, expand
+from simcore.engines.events.fold.run import TooManyNodesError
 from simcore.engines.events.input import EngineInput
-from simcore.engines.events.several import ProgramRun, SharedRun, bytes_by_pair
+from simcore.engines.events.several import ProgramRun, bytes_by_pair, run_together
+from simcore.engines.limits.memory import most_nodes, told_gb
 from simcore.engines.machine_times import MachineTimes, outside_of
 from simcore.engines.placed.links import PlacedLinks
 from simcore.engines.placed.on_machine import traffic_of
@@ -93,7 +95,7 @@ class _Simulation:
     def result(self) -> JobsResult:
         """Times of all jobs, alone and together."""
         alone = [self._alone(one) for one in self._ready]
-        together = self._run(self._ready) if len(alone) > 1 else alone
+        together = self._together(alone)
         told = zip(self._ready, alone, together, strict=True)
         return JobsResult(
             backend=self._jobs.file.backend,
@@ -128,9 +130,47 @@ class _Simulation:
     def _alone_s(self, ready: _Ready) -> float:
         return _mean_s(self._alone(ready))
 
+    def _together(self, alone: Sequence[ProgramRun]) -> list[ProgramRun]:
+        """Runs of all jobs at once: those that share no link with others are as alone."""
+        found = list(alone)
+        for numbers in self._sharing(alone):
+            if len(numbers) > 1:
+                runs = self._run([self._ready[number] for number in numbers])
+                for number, run in zip(numbers, runs, strict=True):
+                    found[number] = run
+        return found
+
+    def _sharing(self, alone: Sequence[ProgramRun]) -> list[list[int]]:
+        """Jobs in sets: those of different ones have no link in common.
+
+        Where messages wait by another rule than for each link by itself, all are in one.
+        """
+        if BACKENDS[self._jobs.file.backend].link_rule is None:
+            return [list(range(len(alone)))]
+        sets = list[tuple[list[int], NDArray[np.bool_]]]()
+        for number, one in enumerate(alone):
+            numbers, used = [number], self._carried(one) > 0
+            apart = list[tuple[list[int], NDArray[np.bool_]]]()
+            for others, links in sets:
+                if (links & used).any():
+                    numbers, used = others + numbers, links | used
+                else:
+                    apart.append((others, links))
+            sets = [*apart, (numbers, used)]
+        return [sorted(numbers) for numbers, _ in sets]
+
     def _run(self, ready: Sequence[_Ready]) -> list[ProgramRun]:
-        times = [one.job.iterations for one in ready]
-        return SharedRun([one.inputs for one in ready], times, self._network()).run()
+        times, most = [one.job.iterations for one in ready], most_nodes()
+        inputs = [one.inputs for one in ready]
+        try:
+            return run_together(inputs, times, self._network, most)
+        except TooManyNodesError as error:
+            names = ", ".join(one.job.name for one in ready)
+            rule = (
+                "must have fewer NPUs or micro-batches: NPUs that differ are followed one by one, "
+                f"{error.nodes:,} nodes of some {told_gb(error.nodes)}, more than is free"
+            )
+            raise ConfigError(KEY, rule, got=names) from None
 
     def _network(self) -> ExternalNetwork:
         file = self._jobs.file
@@ -165,10 +205,6 @@ class _Simulation:
             used = ", ".join(sorted({transfer.tier for transfer in graph.transfers}))
             raise ConfigError("plan.offload", rule, got=used)
         counts = counts_of_graph(graph)
-        nodes = counts.nodes // run.plan.pp * run.plan.npus
-        if nodes > MAX_NODES:
-            rule = f"must have at most {MAX_NODES} nodes on all NPUs: every NPU is followed"
-            raise ConfigError("plan", rule, got=nodes)
         npu, precision = run.platform.npu, run.workload.precision
         operator_ns = operator_times_ns(graph.operators, npu, precision, compute)
         key = run.model_dump_json(), job.npus, self._machine

@@ -22,11 +22,13 @@ class StandInWay:
         links: (K,) classes of links.
         parts: (K,) part of the message's rate that all of them together put on each link of these.
         latency_ns: Of the way.
+        ends: Senders and receivers (M,) of all that it stands for, itself among them.
     """
 
     links: NDArray[np.int64]
     parts: NDArray[np.float64]
     latency_ns: float
+    ends: tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,6 +95,12 @@ class Flow(LinkNetwork):
             return way.links, way.latency_ns, way.parts
         links, parts = self.graph.way(src, dst)
         return links, float(self.graph.latency_ns[links] @ parts), parts
+
+    def stands_for(self, src: int, dst: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Senders and receivers of all messages for which one of these two stands."""
+        if self._stand_ins is None:
+            return np.array([src]), np.array([dst])
+        return self._stand_ins.of_pair[src, dst].ends
 
     def carry(self, now_ns: int, message: int, at: tuple[int, int], work: "Carriage") -> None:
         npu, dimension = at

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simcore.engines.events.fold.relations import CannotFoldError
 from simcore.engines.events.image import build_arena
-from simcore.engines.events.input import EngineInput, Representatives, all_npus
+from simcore.engines.events.input import EngineInput, Representatives
 from simcore.engines.events.outside import HeldNetwork
 from simcore.kernels.events import layout
 from simcore.kernels.native import call
@@ -38,7 +39,8 @@ class EngineRun:
     def __init__(
         self, inputs: EngineInput, simulated: Representatives, number: int = 0, runs: int = 1
     ) -> None:
-        self.inputs, self._number, self._runs = inputs, number, runs
+        self.inputs, self.simulated = inputs, simulated
+        self._number, self._runs = number, runs
         self.arena, self._rates, self.schedules = build_arena(inputs, simulated)
         self.under_way = 0
         self._where = None if inputs.where is None else inputs.where.tolist()
@@ -49,9 +51,19 @@ class EngineRun:
             starts = np.ascontiguousarray(inputs.start_ns[simulated.npus])
         call("schedule_starts", self.arena, starts)
 
+    def check_order(self) -> None:
+        """Check that the order of simultaneous events need not differ among alike NPUs.
+
+        Raises:
+            CannotFoldError: It may, and has mattered.
+        """
+        if self.arena[layout.UNSAFE]:
+            why = "the order of simultaneous events depends on the order of the NPUs"
+            raise CannotFoldError(why)
+
     def again(self, inputs: EngineInput) -> "EngineRun":
         """A run of *inputs* in the place of this one."""
-        return EngineRun(inputs, all_npus(inputs), self._number, self._runs)
+        return EngineRun(inputs, self.simulated, self._number, self._runs)
 
     @property
     def next_ns(self) -> int:

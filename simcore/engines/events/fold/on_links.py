@@ -199,15 +199,19 @@ def _stand_in_ways(
     own = own[np.argsort(ways.way[own], kind="stable")]
     begin = np.searchsorted(ways.way[own], np.arange(len(sent) + 1))
     latency = graph.latency_ns[ways.used]
+    alike = np.argsort(number, kind="stable")
+    of_number = np.searchsorted(number[alike], np.arange(int(number.max(initial=-1)) + 2))
     found = dict[tuple[int, int], StandInWay]()
     for pair in np.flatnonzero(np.isin(ways.source, stand_ins)).tolist():
         steps = own[begin[pair] : begin[pair + 1]]
         of_class, first = np.unique(links[ways.link[steps]], return_index=True)
+        same = alike[of_number[number[pair]] : of_number[number[pair] + 1]]
         ends = int(place[ways.source[pair]]), int(place[ways.target[pair]])
         found[ends] = StandInWay(
             links=of_class,
             parts=load[steps[first]],
             latency_ns=float(latency[ways.link[steps]] @ ways.parts[ways.part[steps]]),
+            ends=(place[ways.source[same]], place[ways.target[same]]),
         )
     _, first_of = np.unique(links, return_index=True)
     return StandInWays(bytes_per_ns=graph.bytes_per_ns[ways.used[first_of]], of_pair=found)

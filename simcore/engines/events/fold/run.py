@@ -68,14 +68,19 @@ def run_folded(inputs: EngineInput, most_nodes: int | None = None) -> EngineOutp
     check_inputs(inputs)
     try:
         ((folded, simulated),) = fold([inputs])
-        _refuse_many(simulated.programs.sizes[simulated.program_of], most_nodes)
+        refuse_many(simulated.programs.sizes[simulated.program_of], most_nodes)
         return run_representatives(folded, simulated)
     except (CannotFoldError, ConfigError) as error:  # whose order may be another
-        _refuse_many(inputs.table.sizes[inputs.program_of_npu], most_nodes)
+        refuse_many(inputs.table.sizes[inputs.program_of_npu], most_nodes)
         return replace(run_unfolded(inputs), unfolded_because=str(error))
 
 
-def _refuse_many(nodes: Ints, most: int | None) -> None:
+def refuse_many(nodes: Ints, most: int | None) -> None:
+    """Refuse NPUs of so many *nodes* each.
+
+    Raises:
+        TooManyNodesError: They are more than *most* together.
+    """
     if most is not None and int(nodes.sum()) > most:
         raise TooManyNodesError(int(nodes.sum()))
 
@@ -122,6 +127,8 @@ def fold(inputs: Sequence[EngineInput]) -> list[tuple[EngineInput, Representativ
     Raises:
         CannotFoldError: No two NPUs can be proven alike; says why.
     """
+    if len(inputs) > 1 and not _is_fair(inputs[0]):
+        raise CannotFoldError("programs share links on which messages queue")
     for one in inputs:
         _refuse_shared_state(one)
     if all(_surely_different(one) for one in inputs):
@@ -168,7 +175,7 @@ def _on_links(compared: Sequence[_Compared]) -> "tuple[Flow, list[Ints]]":
     found = alike_on_links(int(begin[-1]), blocks, np.concatenate(places), whole.graph)
     parts = np.split(found.class_of_npu, begin[1:-1])
     # classes are numbered by their first members, and no class has members of two runs
-    classes = [part - int(part.min(initial=0)) for part in parts]
+    classes = [part - part[0] for part in parts]
     return Flow(whole.dimensions, found.ways), classes
 
 
