@@ -1,6 +1,6 @@
 """Jobs on one machine: each alone, and all together on shared links."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,10 +12,9 @@ from simcore.engines.collectives.ends import is_shared
 from simcore.engines.collectives.scheduled import Located, check_located, located, one_network
 from simcore.engines.collectives.switched import adding_up
 from simcore.engines.each_npu import NodeTimes, expand
-from simcore.engines.events.fold.run import TooManyNodesError
-from simcore.engines.events.input import EngineInput
+from simcore.engines.events.input import EngineInput, Ints
 from simcore.engines.events.several import ProgramRun, bytes_by_pair, run_together
-from simcore.engines.limits.memory import most_nodes, told_gb
+from simcore.engines.limits import memory
 from simcore.engines.machine_times import MachineTimes, outside_of
 from simcore.engines.placed.links import PlacedLinks
 from simcore.engines.placed.on_machine import traffic_of
@@ -23,6 +22,7 @@ from simcore.engines.placed.place import place_ranks
 from simcore.engines.stages.counts import counts_of_graph
 from simcore.engines.stages.times import operator_times_ns
 from simcore.errors import ConfigError, InfeasibleError
+from simcore.jobs.alone import run_alone
 from simcore.jobs.file import KEY, JobRun, Jobs
 from simcore.jobs.result import JobResult, JobsResult, SharedLink
 from simcore.memo import Memo
@@ -41,12 +41,16 @@ class _Ready:
 
     Attributes:
         job: The job.
-        inputs: Its programs, with the NPU of each rank.
+        where: NPU of each rank.
+        make_inputs: Writes its programs, of ranks on such NPUs.
+        nodes: Of all its NPUs together.
         note: Sentence on where its ranks are.
     """
 
     job: JobRun
-    inputs: EngineInput
+    where: Ints
+    make_inputs: Callable[[Ints], EngineInput]
+    nodes: int
     note: str
 
 
@@ -107,9 +111,14 @@ class _Simulation:
         """Run of one job that nothing else is beside."""
         file, job = self._jobs.file, ready.job
         on = self._machine, file.backend, file.network, file.routers
-        where = tuple(np.asarray(ready.inputs.where).tolist())
+        where = tuple(ready.where.tolist())
         key = job.run.model_dump_json(), where, job.start_ns, job.iterations, on
-        return self._memo.of("alone", key, lambda: self._run([ready])[0])
+        return self._memo.of("alone", key, lambda: self._run_alone(ready))
+
+    def _run_alone(self, ready: _Ready) -> ProgramRun:
+        backend, memo = self._jobs.file.backend, self._memo
+        found = run_alone(ready.job, ready.where, backend, self._dimensions, memo)
+        return self._run([ready])[0] if found is None else found
 
     def _better_placed(self, ready: _Ready) -> _Ready:
         """A job whose ranks stay as they are where it is sooner so, alone on its NPUs."""
@@ -117,7 +126,7 @@ class _Simulation:
         if not run.placement.weighs_traffic:
             return ready
         where = np.array(ready.job.npus, np.int64)
-        unmoved = replace(ready, inputs=replace(ready.inputs, where=where))
+        unmoved = replace(ready, where=where)
         placed_s, as_is_s = self._alone_s(ready), self._alone_s(unmoved)
         if placed_s <= as_is_s:
             return ready
@@ -160,17 +169,14 @@ class _Simulation:
         return [sorted(numbers) for numbers, _ in sets]
 
     def _run(self, ready: Sequence[_Ready]) -> list[ProgramRun]:
-        times, most = [one.job.iterations for one in ready], most_nodes()
-        inputs = [one.inputs for one in ready]
-        try:
-            return run_together(inputs, times, self._network, most)
-        except TooManyNodesError as error:
+        nodes = sum(one.nodes for one in ready)
+        if not memory.holds(nodes):
             names = ", ".join(one.job.name for one in ready)
-            rule = (
-                "must have fewer NPUs or micro-batches: NPUs that differ are followed one by one, "
-                f"{error.nodes:,} nodes of some {told_gb(error.nodes)}, more than is free"
-            )
-            raise ConfigError(KEY, rule, got=names) from None
+            rule = f"must have fewer NPUs or micro-batches: they have {memory.told(nodes)}"
+            raise ConfigError(KEY, rule, got=names)
+        times = [one.job.iterations for one in ready]
+        inputs = [one.make_inputs(one.where) for one in ready]
+        return run_together(inputs, times, self._network)
 
     def _network(self) -> ExternalNetwork:
         file = self._jobs.file
@@ -215,21 +221,23 @@ class _Simulation:
         times = machine.of(graph, counts, operator_ns)
         shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
         lasts = NodeTimes(operator_ns)
-        inputs = expand(graph, run.platform, run.system, lasts, times.placements, shared)
-        start = np.full(len(where), job.start_ns)
-        inputs = replace(
-            inputs,
-            backend=self._jobs.file.backend,
-            where=where,
-            on=on,
-            start_ns=start,
-            record_nodes=False,
-        )
-        return _Ready(job=job, inputs=inputs, note="; ".join(filter(None, (note, *told))))
 
-    def _located(
-        self, job: JobRun, where: "np.ndarray[tuple[int], np.dtype[np.int64]]"
-    ) -> tuple[Located | None, tuple[str, ...]]:
+        def make_inputs(where: Ints) -> EngineInput:
+            inputs = expand(graph, run.platform, run.system, lasts, times.placements, shared)
+            return replace(
+                inputs,
+                backend=self._jobs.file.backend,
+                where=where,
+                on=on,
+                start_ns=np.full(len(where), job.start_ns),
+                record_nodes=False,
+            )
+
+        note = "; ".join(filter(None, (note, *told)))
+        nodes = counts.nodes // run.plan.pp * run.plan.npus
+        return _Ready(job=job, where=where, make_inputs=make_inputs, nodes=nodes, note=note)
+
+    def _located(self, job: JobRun, where: Ints) -> tuple[Located | None, tuple[str, ...]]:
         """Network of the machine with the NPUs of a job, and what its switches do not do."""
         if one_network(self._dimensions) is None:
             return None, ()
@@ -237,7 +245,7 @@ class _Simulation:
         platform, told = adding_up(self._jobs.platform, system, precision)
         return located(platform.dimensions, where.tolist()), told
 
-    def _where(self, job: JobRun) -> tuple["np.ndarray[tuple[int], np.dtype[np.int64]]", str]:
+    def _where(self, job: JobRun) -> tuple[Ints, str]:
         """NPU of each rank of a job, and a sentence on them."""
         npus, run = np.array(job.npus, np.int64), job.run
         if not run.placement.moves:

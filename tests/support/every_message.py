@@ -4,7 +4,6 @@ import pytest
 
 from simcore.engines import each_npu
 from simcore.engines.choose import Choice, Engine
-from simcore.engines.events.input import EngineInput, EngineOutput
 from simcore.engines.events.run import run_unfolded
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.workload.graph import TrainingGraph
@@ -15,9 +14,6 @@ FOLLOW = Choice(engine=Engine.EVENTS, reason="asked for")
 def follow_every_message(runner: IterationRunner, graph: TrainingGraph) -> Iteration:
     """The iteration of *graph*, NPU by NPU."""
 
-    def unfolded(inputs: EngineInput, most_nodes: int | None = None) -> EngineOutput:
-        return run_unfolded(inputs)
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(each_npu, "run_folded", unfolded)
+        patch.setattr(each_npu, "run_folded", run_unfolded)
         return runner.run_graph(graph, FOLLOW)

@@ -9,7 +9,7 @@ import numpy as np
 from simcore.engines.events.checks import check_inputs
 from simcore.engines.events.engine_run import NEVER_NS, EngineRun, earliest
 from simcore.engines.events.fold.relations import CannotFoldError
-from simcore.engines.events.fold.run import fold, refuse_many
+from simcore.engines.events.fold.run import fold
 from simcore.engines.events.input import EngineInput, Ints, Representatives, all_npus
 from simcore.engines.events.outside import HeldNetwork
 from simcore.engines.events.run import output_of
@@ -155,7 +155,6 @@ def run_together(
     inputs: Sequence[EngineInput],
     iterations: Sequence[int],
     make_network: Callable[[], ExternalNetwork],
-    most_nodes: int | None = None,
 ) -> list[ProgramRun]:
     """Run programs on one network; of NPUs that are alike one stands for all.
 
@@ -163,17 +162,13 @@ def run_together(
         inputs: As for ``SharedRun``; and the following.
         iterations: Of each.
         make_network: Makes a network for one run.
-        most_nodes: Nodes that all NPUs which are followed may have together; None: any number.
 
     Raises:
-        TooManyNodesError: There are more than *most_nodes*.
         SimulationError: NPUs wait for each other for ever, or the run is too long.
     """
     try:
-        return _run_folded(inputs, iterations, make_network(), most_nodes)
+        return _run_folded(inputs, iterations, make_network())
     except (CannotFoldError, ConfigError):  # whose order may be another
-        sizes = [one.table.sizes[one.program_of_npu] for one in inputs]
-        refuse_many(np.concatenate(sizes), most_nodes)
         return SharedRun(inputs, iterations, make_network()).run()
 
 
@@ -181,16 +176,12 @@ def _run_folded(
     inputs: Sequence[EngineInput],
     iterations: Sequence[int],
     network: ExternalNetwork,
-    most_nodes: int | None,
 ) -> list[ProgramRun]:
     shared = [replace(one, network=network) for one in inputs]
     for one in shared:
         check_inputs(one)
     folded = fold(shared)
     simulated = [npus for _, npus in folded]
-    refuse_many(
-        np.concatenate([one.programs.sizes[one.program_of] for one in simulated]), most_nodes
-    )
     stand_ins = folded[0][0].network
     assert isinstance(stand_ins, Flow)
     outcomes = SharedRun(inputs, iterations, stand_ins, simulated).run()

@@ -2,11 +2,11 @@
 
 import os
 
-BYTES_PER_NODE = 64
-"""Of a node of an NPU that is followed: its state, its place among the free ones, what it sends."""
+_BYTES_PER_NODE = 160
+"""Of a node of one NPU: what it sends, its comparison with those of others, its state."""
 
 _PART = 0.8
-"""Of the free memory that programs may take; messages and tables take more."""
+"""Part of the free memory that programs may take; messages and tables take more."""
 
 
 def spare_bytes() -> int | None:
@@ -21,12 +21,12 @@ def spare_bytes() -> int | None:
         return None
 
 
-def most_nodes() -> int | None:
-    """Nodes that fit into the memory that is to spare; None: any number may."""
+def holds(nodes: int) -> bool:
+    """True if programs with so many *nodes* on all NPUs fit into the memory that is to spare."""
     spare = spare_bytes()
-    return None if spare is None else int(_PART * spare) // BYTES_PER_NODE
+    return spare is None or nodes * _BYTES_PER_NODE <= _PART * spare
 
 
-def told_gb(nodes: int) -> str:
-    """Estimate of the memory that *nodes* take, for a sentence."""
-    return f"{nodes * BYTES_PER_NODE / 1e9:.3g} GB"
+def told(nodes: int) -> str:
+    """Clause on the memory that *nodes* take."""
+    return f"{nodes:,} nodes, some {nodes * _BYTES_PER_NODE / 1e9:.3g} GB, more than is free"

@@ -29,7 +29,7 @@ from simcore.engines.events.fold.transfers import Ends, Transfers, matched, tran
 from simcore.engines.events.input import EngineInput, EngineOutput, Ints, ListGroup, Representatives
 from simcore.engines.events.programs import Program, node_actions
 from simcore.engines.events.run import run_representatives, run_unfolded
-from simcore.errors import ConfigError, SimulationError
+from simcore.errors import ConfigError
 from simcore.kernels.events import layout
 from simcore.network.base import LinkRule
 
@@ -37,24 +37,11 @@ if TYPE_CHECKING:  # needs a compiler, which few runs do
     from simcore.network.flow import Flow
 
 
-class TooManyNodesError(SimulationError):
-    """NPUs that have to be followed have more nodes than is asked for.
-
-    Attributes:
-        nodes: How many.
-    """
-
-    def __init__(self, nodes: int) -> None:
-        super().__init__(f"there are {nodes} nodes to follow")
-        self.nodes = nodes
-
-
-def run_folded(inputs: EngineInput, most_nodes: int | None = None) -> EngineOutput:
+def run_folded(inputs: EngineInput) -> EngineOutput:
     """Simulate one NPU of each class until nothing is left to happen, or else every NPU.
 
     Args:
         inputs: The run.
-        most_nodes: Nodes that the NPUs which are simulated may have together; None: any number.
 
     Returns:
         As ``run_unfolded``, but for fewer events. ``class_of_npu`` says which NPUs were simulated
@@ -62,27 +49,14 @@ def run_folded(inputs: EngineInput, most_nodes: int | None = None) -> EngineOutp
 
     Raises:
         ConfigError: The input breaks a rule.
-        TooManyNodesError: There are more than *most_nodes*.
         SimulationError: The run never comes to an end within the range of time.
     """
     check_inputs(inputs)
     try:
         ((folded, simulated),) = fold([inputs])
-        refuse_many(simulated.programs.sizes[simulated.program_of], most_nodes)
         return run_representatives(folded, simulated)
     except (CannotFoldError, ConfigError) as error:  # whose order may be another
-        refuse_many(inputs.table.sizes[inputs.program_of_npu], most_nodes)
         return replace(run_unfolded(inputs), unfolded_because=str(error))
-
-
-def refuse_many(nodes: Ints, most: int | None) -> None:
-    """Refuse NPUs of so many *nodes* each.
-
-    Raises:
-        TooManyNodesError: They are more than *most* together.
-    """
-    if most is not None and int(nodes.sum()) > most:
-        raise TooManyNodesError(int(nodes.sum()))
 
 
 _NONE_ALIKE = "no two NPUs are alike"
