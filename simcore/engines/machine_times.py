@@ -270,6 +270,7 @@ class MachineTimes:
             messages=found.messages,
             loose=found.why_not,
             stage_links=found.stage_links,
+            taking=self._taking(program, found.collectives),
         )
 
     def shared_ends(self, program: Program) -> SharedEnds:

@@ -169,6 +169,13 @@ class _Simulation:
         return [sorted(numbers) for numbers, _ in sets]
 
     def _run(self, ready: Sequence[_Ready]) -> list[ProgramRun]:
+        for one in ready:
+            if one.job.run.system.mover:
+                rule = (
+                    "goes with jobs on flow alone that share no link with others, and whose NPUs "
+                    f"stay in step: what computes lose is not followed on each NPU ({one.job.name})"
+                )
+                raise ConfigError("system.mover", rule, got=one.job.run.system.mover)
         nodes = sum(one.nodes for one in ready)
         if not memory.holds(nodes):
             names = ", ".join(one.job.name for one in ready)
@@ -199,9 +206,6 @@ class _Simulation:
     def _inputs(self, job: JobRun) -> _Ready:
         run = job.run
         check_located(run.system, len(run.platform.dimensions), self._dimensions)
-        if run.system.mover:
-            rule = "goes with no jobs: what computes lose to communication is not followed there"
-            raise ConfigError("system.mover", rule, got=run.system.mover)
         RunChecks(self._memo).structure(run.workload, run.platform, run.plan)
         compute = COMPUTE_MODELS[run.compute]()
         machine = MachineTimes(run.platform, run.system, compute, DEFAULT_BACKEND, self._memo)

@@ -163,7 +163,11 @@ class InStep:
         """Times of messages that all NPUs send at once, and why some take less; "": none does."""
         sent = self._messages(plan, size_bytes)
         times = np.array([[last for last, _ in way] for way in sent])
-        found = replace(messages, time_ns=np.where(size_bytes > 0, times, messages.time_ns))
+        is_sent = size_bytes > 0
+        if plan.pp == 2:  # both ways lead to the other stage, whichever they are counted as
+            times = np.where(is_sent, times, times[::-1])
+            is_sent = is_sent | is_sent[::-1]
+        found = replace(messages, time_ns=np.where(is_sent, times, messages.time_ns))
         if any(last > first for way in sent for last, first in way):
             return found, "messages between stages have unlike parts of their links"
         return found, ""

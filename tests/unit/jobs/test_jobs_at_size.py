@@ -123,3 +123,41 @@ def test_jobs_that_do_not_fit_into_memory_say_how_much_they_take(
                 }
             )
         )
+
+
+def test_computes_of_jobs_lose_time_to_their_own_messages_unless_links_are_shared() -> None:
+    work = {
+        "model": {
+            "name": "tiny",
+            "layers": 4,
+            "hidden": 768,
+            "heads": 8,
+            "ffn": 3072,
+            "vocabulary": 0,
+        },
+        "sequence": 256,
+        "global_batch": 8,
+    }
+    star = {**STAR, "bandwidth": "600 GB/s"}
+    each = {"workload": work, "plan": {"dp": 4, "tp": 2}, "compute": "ideal"}
+    times = []
+    for system in ({}, {"mover": "cores"}):
+        jobs = [{**each, "npus": npus, "system": system} for npus in ("0-7", "8-15")]
+        found = simulate_jobs(
+            load_jobs({"platform": {"npu": "a100_80", "network": star}, "jobs": jobs})
+        )
+        times.append(found.jobs[0].iterations_s[0])
+        assert found.jobs[1].iterations_s == found.jobs[0].iterations_s
+    assert times[1] > times[0]
+    leaves = {
+        **RAILS,
+        "family": "leaf_spine",
+        "params": {"leaves": 2, "npus_per_leaf": 8, "spines": 1},
+    }
+    shared = [
+        {**each, "npus": npus, "system": {"mover": "cores"}} for npus in ("0-3,8-11", "4-7,12-15")
+    ]
+    with pytest.raises(ConfigError, match=r"system.mover: goes with jobs on flow alone that share"):
+        simulate_jobs(
+            load_jobs({"platform": {"npu": "a100_80", "network": leaves}, "jobs": shared})
+        )
