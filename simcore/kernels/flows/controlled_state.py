@@ -99,6 +99,11 @@ class Moving(NamedTuple):
         passes: (L, H) bytes passed, step by step.
         arrivals: (F, H) bytes arrived, step by step.
         sends_on: (L,) true where some flow begins.
+        came: (E, D) bytes that came before a link, by the step in which they did.
+        came_all: (L, D) of all flows.
+        first: (L, 2) step of the bytes that stand first in a queue, and the one after those that
+            the link passes in this step.
+        gone: (L, 2) parts that have gone of what came in these steps.
     """
 
     stage: Ints
@@ -123,3 +128,7 @@ class Moving(NamedTuple):
     passes: Floats
     arrivals: Floats
     sends_on: NDArray[np.bool_]
+    came: Floats
+    came_all: Floats
+    first: Ints
+    gone: Floats
