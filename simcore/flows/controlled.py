@@ -193,6 +193,7 @@ class _Tables:
             came=np.zeros((entries, depth)),
             came_all=np.zeros((links, depth)),
             first=np.zeros((links, 2), np.int64),
+            waited=np.zeros((links, steps)),
             gone=np.zeros((links, 2)),
         )
 

@@ -59,7 +59,7 @@ def run_controlled(
         _send(ways, senders, moving, active, clock)
         _pass_on(ways, senders, moving, active, clock, step)
         _follow_last(ways, senders, moving, active, clock)
-        _write_down(moving, active, step)
+        _write_down(moving, active, step, span)
         clock[1] += span
         now = Now(step, clock[1], span)
         kept = 0
@@ -278,10 +278,12 @@ def _is_through(senders: Senders, moving: Moving, flow: int) -> bool:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _write_down(moving: Moving, active: int, step: int) -> None:
+def _write_down(moving: Moving, active: int, step: int, span: float) -> None:
     """Keep what links and flows look like at the end of a step, for senders to know of later."""
     now = step % moving.queues.shape[1]
     for link in range(len(moving.queue)):
+        stands = 0 if moving.share[link] >= 1.0 else step - moving.first[link, 1]
+        moving.waited[link, now] = stands * span
         moving.queues[link, now] = moving.queue[link]
         moving.passes[link, now] = moving.passed[link]
     for at in range(active):

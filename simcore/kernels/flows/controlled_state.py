@@ -103,6 +103,7 @@ class Moving(NamedTuple):
         came_all: (L, D) of all flows.
         first: (L, 2) step of the bytes that stand first in a queue, and the one after those that
             the link passes in this step.
+        waited: (L, H) ns for which the bytes that leave a link have stood before it, step by step.
         gone: (L, 2) parts that have gone of what came in these steps.
     """
 
@@ -131,4 +132,5 @@ class Moving(NamedTuple):
     came: Floats
     came_all: Floats
     first: Ints
+    waited: Floats
     gone: Floats
