@@ -187,7 +187,8 @@ def _check_models(run: Run) -> None:
         check_network(BACKENDS[run.backend], engine_dimensions(run.platform.dimensions))
     except ConfigError as error:
         raise error.under("platform") from None
-    if run.system.mover and BACKENDS[run.backend].follows_each_message():
+    backend = BACKENDS[run.backend]
+    if run.system.mover and backend.messages_meet and backend.link_rule is None:
         rule = f"must be left out with {run.backend}, which follows each message of all NPUs"
         raise ConfigError("system.mover", rule, got=run.system.mover)
     check_schedules(run.system, run.platform.dimensions)

@@ -64,7 +64,7 @@ def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTim
     """Run the programs of all NPUs; each stage is told by its NPU that ends last.
 
     Raises:
-        ConfigError: The NPUs take more memory than is free; says what to choose.
+        ConfigError: The NPUs take more memory than there is; says what to choose.
         SimulationError: The NPUs wait for each other for ever; names the nodes.
     """
     nodes = sum(stage.nodes for stage in graph.stages) * graph.plan.npus_per_stage
@@ -84,7 +84,7 @@ def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTim
 
 
 def _too_many(nodes: int, times: ProgramTimes, machine: MachineTimes) -> ConfigError:
-    """Error of a run whose NPUs take more memory than is free."""
+    """Error of a run whose NPUs take more memory than there is."""
     limit = f"follows all NPUs that differ: {memory.told(nodes)}"
     if machine.messages_meet and times.loose:
         rule = (

@@ -66,11 +66,6 @@ class NetworkBackend:
     counts_bytes: ClassVar[bool] = False
 
     @classmethod
-    def follows_each_message(cls) -> bool:
-        """True if what a message waits for follows no rule that is known here."""
-        return cls.messages_meet and cls.link_rule is None
-
-    @classmethod
     def check(cls, dimensions: Sequence[NetworkDimension]) -> None:
         """Refuse a network that the model cannot represent; by default every one can be.
 

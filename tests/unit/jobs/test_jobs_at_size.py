@@ -109,11 +109,11 @@ def test_two_jobs_of_eight_million_nodes_each_on_their_own_servers_are_as_alone(
 def test_jobs_that_do_not_fit_into_memory_say_how_much_they_take(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(memory, "spare_bytes", lambda: 10_000)
+    monkeypatch.setattr(memory, "memory_bytes", lambda: 10_000)
     rng = Random(1)
     network = {**STAR, "params": {"n": 16}}
     jobs = [{**job(rng, range(8), 8), "name": name} for name in ("a",)]
-    with pytest.raises(ConfigError, match=r"nodes, some .* GB, more than is free, but got 'a'"):
+    with pytest.raises(ConfigError, match=r"nodes, some .* GB, more than there is, but got 'a'"):
         JobsSimulator().simulate(
             load_jobs(
                 {

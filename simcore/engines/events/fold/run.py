@@ -261,7 +261,7 @@ def _block(
 
 
 def _traits_of_ways(inputs: EngineInput, npus: Ints, partners: Ints) -> list[Ints]:
-    """What distinguishes the ways to the partners, by themselves and among each other."""
+    """Marks of the ways to the partners, by themselves and among each other."""
     if _is_fair(inputs):
         refuse_own(npus, partners)
         return [first_relation(partners)]
