@@ -187,8 +187,9 @@ def _check_models(run: Run) -> None:
         check_network(BACKENDS[run.backend], engine_dimensions(run.platform.dimensions))
     except ConfigError as error:
         raise error.under("platform") from None
-    if run.system.mover and BACKENDS[run.backend].messages_meet:
-        rule = "must be left out where messages meet on links, which engines then are taken to fill"
+    backend = BACKENDS[run.backend]
+    if run.system.mover and backend.messages_meet and backend.link_rule is None:
+        rule = f"must be left out with {run.backend}, which follows each message of all NPUs"
         raise ConfigError("system.mover", rule, got=run.system.mover)
     check_schedules(run.system, run.platform.dimensions)
     check_switches(run.system, run.platform.dimensions, run.workload.precision)

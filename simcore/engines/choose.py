@@ -33,9 +33,6 @@ class Choice:
     reason: str
 
 
-MAX_NODES = 2_000_000
-"""Nodes on all NPUs that are followed, of those that are provably alike on one."""
-
 IN_STEP_ERROR = (
     "on 439 random small designs this gave 0.73 to 1.22 of the time of every message, "
     "1.00 in the median"
@@ -88,6 +85,8 @@ def _where_computes_lose(times: ProgramTimes, machine: MachineTimes) -> Choice:
         ConfigError: Every NPU would have to be.
     """
     mover = machine.system.mover
+    if machine.messages_meet:
+        return _where_they_lose_and_messages_meet(times, machine)
     if unlike := follows_all(times, machine):
         rule = f"is not followed on each NPU, as {unlike} needs: leave it out, or choose alike NPUs"
         raise ConfigError("system.mover", rule, got=mover)
@@ -96,6 +95,27 @@ def _where_computes_lose(times: ProgramTimes, machine: MachineTimes) -> Choice:
         reason += ", whose members end one by one (phase_end: each)"
         return Choice(engine=Engine.CLASSES, reason=reason)
     return Choice(engine=Engine.NODES, reason=reason)
+
+
+def _where_they_lose_and_messages_meet(times: ProgramTimes, machine: MachineTimes) -> Choice:
+    """Engine of such programs on links that messages share: one NPU per stage, or none.
+
+    Raises:
+        ConfigError: Every NPU would have to be followed, or the links are not all that is waited
+            for.
+    """
+    mover, together = machine.system.mover, machine.system.phase_end == "together"
+    if not machine.moving.fills_links:
+        rule = "must be as fast as links and memory where messages meet: leave it out"
+        raise ConfigError("system.mover", rule, got=mover)
+    if times.loose is None:
+        why = "as NPUs of unlike speed or links that are up by turns need"
+        raise ConfigError("system.mover", f"is not followed on each NPU, {why}", got=mover)
+    if times.loose and not together:
+        rule = f"must be together where a mover is named (system.mover) and {times.loose}"
+        raise ConfigError("system.phase_end", rule, got=machine.system.phase_end)
+    reason = f"computes lose time to communication ({mover}), all groups load the links at once"
+    return Choice(engine=Engine.NODES, reason=f"{reason}; {times.loose}" if times.loose else reason)
 
 
 def check_each_npu(times: ProgramTimes, machine: MachineTimes) -> None:

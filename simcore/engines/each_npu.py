@@ -12,13 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.engines.choose import MAX_NODES
 from simcore.engines.classes.run import Execution, Ran
 from simcore.engines.collectives.ends import is_shared
 from simcore.engines.collectives.members import engine_options
 from simcore.engines.collectives.phases import runnable
 from simcore.engines.collectives.placement import Placement
-from simcore.engines.events.fold.run import TooManyNodesError, run_folded
+from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.input import (
     EngineInput,
     GridGroup,
@@ -28,6 +27,7 @@ from simcore.engines.events.input import (
     SystemOptions,
 )
 from simcore.engines.events.programs import Program
+from simcore.engines.limits import memory
 from simcore.engines.machine_times import MachineTimes, ProgramTimes
 from simcore.engines.stages.accounts import book
 from simcore.engines.stages.lowering import Lowered, lower
@@ -64,9 +64,12 @@ def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTim
     """Run the programs of all NPUs; each stage is told by its NPU that ends last.
 
     Raises:
-        ConfigError: The NPUs that are followed have too many nodes; says what to choose.
+        ConfigError: The NPUs take more memory than there is; says what to choose.
         SimulationError: The NPUs wait for each other for ever; names the nodes.
     """
+    nodes = sum(stage.nodes for stage in graph.stages) * graph.plan.npus_per_stage
+    if not memory.holds(nodes):
+        raise _too_many(nodes, times, machine)
     platform, operator_ns = machine.platform, times.operator_ns
     lowered = lower(graph, platform.dimensions, operator_ns, times.collectives, times.transfer_ns)
     shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
@@ -75,20 +78,17 @@ def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTim
     network = machine.outside()
     where, on = machine.where, machine.on
     inputs = replace(inputs, backend=machine.backend, network=network, where=where, on=on)
-    try:
-        run = execute_each(graph, lowered, inputs, MAX_NODES)
-    except TooManyNodesError as error:
-        raise _too_many(error.nodes, times, machine) from None
+    run = execute_each(graph, lowered, inputs)
     ran = Ran.of_nodes(graph, lowered, run)
     return ran if network is None else replace(ran, account=network.account())
 
 
 def _too_many(nodes: int, times: ProgramTimes, machine: MachineTimes) -> ConfigError:
-    """Error of a run whose NPUs are not few enough, or not alike enough, for this engine."""
-    limit = f"follows all NPUs that differ, with at most {MAX_NODES:,} nodes on them, not {nodes:,}"
+    """Error of a run whose NPUs take more memory than there is."""
+    limit = f"follows all NPUs that differ: {memory.told(nodes)}"
     if machine.messages_meet and times.loose:
         rule = (
-            f"{limit}: {times.loose}; choose together, which takes the NPUs of a stage to stay in "
+            f"{limit}; {times.loose}; choose together, which takes the NPUs of a stage to stay in "
             "step, or fewer micro-batches"
         )
         return ConfigError("system.phase_end", rule, got=machine.system.phase_end)
@@ -105,16 +105,13 @@ def _too_many(nodes: int, times: ProgramTimes, machine: MachineTimes) -> ConfigE
     return ConfigError("system.phase_end", rule, got="each")
 
 
-def execute_each(
-    graph: TrainingGraph, lowered: Lowered, inputs: EngineInput, most_nodes: int | None = None
-) -> Execution:
+def execute_each(graph: TrainingGraph, lowered: Lowered, inputs: EngineInput) -> Execution:
     """Run the programs of all NPUs, *inputs*; each stage of *graph* is its NPU that ends last.
 
     Raises:
         SimulationError: The NPUs wait for each other for ever; names the nodes.
-        TooManyNodesError: More than *most_nodes* have to be followed.
     """
-    output = run_folded(inputs, most_nodes)
+    output = run_folded(inputs)
     if output.waiting:
         raise SimulationError("; ".join(output.waiting[:4]))
     plan = graph.plan
@@ -170,10 +167,7 @@ def expand(
         for member in range(plan.npus_per_stage):
             members = np.array([plan.npu(stage, member) for stage in stages], np.int64)
             groups[_shared_key(graph, axis, member)] = ListGroup(members=members)
-    lasts = [times] * plan.npus
-    if platform.npu_scale:
-        lasts = [times.at_speed(speed) for speed in platform.speeds()]
-    programs = tuple(_program(graph, lasts[npu], npu, shared_axes) for npu in range(plan.npus))
+    programs = _programs(graph, platform, times, shared_axes)
     return EngineInput(
         backend="congestion_unaware",
         dimensions=engine_dimensions(platform.dimensions),
@@ -183,6 +177,22 @@ def expand(
         groups=groups,
         remote_memory=RemoteMemory(kind="ports" if ports else "none", ports=len(ports)),
     )
+
+
+def _programs(
+    graph: TrainingGraph, platform: Platform, times: NodeTimes, shared_axes: Sequence[Axis]
+) -> tuple[Program, ...]:
+    """Program of each NPU; those of a stage and a speed have the columns in common that may be."""
+    speeds = platform.speeds() if platform.npu_scale else [1.0] * graph.plan.npus
+    known, found = dict[tuple[int, float], Program](), list[Program]()
+    for npu, speed in enumerate(speeds):
+        number, member = graph.plan.stage_and_member(npu)
+        key = number, speed
+        if key not in known:
+            own = times.at_speed(speed) if platform.npu_scale else times
+            known[key] = _stage_program(graph, own, graph.stages[number], shared_axes)
+        found.append(_of_member(graph, known[key], (number, member), shared_axes))
+    return tuple(found)
 
 
 def _extents(
@@ -222,21 +232,29 @@ def _shared_key(graph: TrainingGraph, axis: Axis, member: int) -> int:
     return _FIRST_SHARED_KEY + block * graph.plan.npus_per_stage + member
 
 
-def _program(
-    graph: TrainingGraph, times: NodeTimes, npu: int, shared_axes: Sequence[Axis]
+def _of_member(
+    graph: TrainingGraph, first: Program, at: tuple[int, int], shared_axes: Sequence[Axis]
 ) -> Program:
-    number, member = graph.plan.stage_and_member(npu)
-    stage = graph.stages[number]
+    """Program of a member of a stage, *at*, from that of its *first* member."""
+    stage, member = graph.stages[at[0]], at[1]
+    if member == 0:
+        return first
+    group, peer = first.group, first.peer
+    if shared_axes:
+        group = _of_items(stage, NodeKind.COLLECTIVE, _keys(graph, member, shared_axes), 0)
+    if (stage.peer_stage >= 0).any():
+        peer = np.where(stage.peer_stage >= 0, _peers(graph, stage, member), peer)
+    return replace(first, group=group, peer=peer)
+
+
+def _stage_program(
+    graph: TrainingGraph, times: NodeTimes, stage: StageGraph, shared_axes: Sequence[Axis]
+) -> Program:
+    """Program of the first member of a stage."""
     nodes = stage.nodes
-    of_stage = np.array([graph.plan.npu(peer, member) for peer in range(graph.plan.pp)])
     kinds = [int(operation.kind) for operation in graph.collectives]
-    keys = [
-        _shared_key(graph, operation.axis, member)
-        if operation.axis in shared_axes
-        else _LOCAL_KEYS[operation.axis]
-        for operation in graph.collectives
-    ]
-    peer = np.where(stage.peer_stage >= 0, of_stage.take(stage.peer_stage, mode="clip"), -1)
+    keys = _keys(graph, 0, shared_axes)
+    peer = np.where(stage.peer_stage >= 0, _peers(graph, stage, 0), -1)
     moves = np.isin(stage.kind, (NodeKind.MEM_LOAD, NodeKind.MEM_STORE))
     size_bytes, priority = stage.size_bytes.copy(), np.zeros(nodes, np.int64)
     if moves.any():
@@ -260,6 +278,22 @@ def _program(
         dep_start=stage.dep_start,
         dep=stage.dep.astype(np.int64),
     )
+
+
+def _peers(graph: TrainingGraph, stage: StageGraph, member: int) -> Ints:
+    """(T,) int64: NPUs of a member's peers; of nodes without one, any."""
+    of_stage = np.array([graph.plan.npu(peer, member) for peer in range(graph.plan.pp)])
+    return of_stage.take(stage.peer_stage, mode="clip")
+
+
+def _keys(graph: TrainingGraph, member: int, shared_axes: Sequence[Axis]) -> list[int]:
+    """Keys of a member's groups, collective by collective."""
+    return [
+        _shared_key(graph, operation.axis, member)
+        if operation.axis in shared_axes
+        else _LOCAL_KEYS[operation.axis]
+        for operation in graph.collectives
+    ]
 
 
 def _of_items(

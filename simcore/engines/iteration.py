@@ -30,14 +30,14 @@ from simcore.engines.placed.on_machine import placed_on
 from simcore.engines.stages.accounts import WorkTotals, count_work
 from simcore.engines.stages.by_stages import run_by_stages
 from simcore.engines.stages.counts import NodeCounts, counts_of_graph
-from simcore.engines.stages.plan_code import plan_code
+from simcore.engines.stages.plan_code import PlanCode, plan_code
 from simcore.engines.stages.times import operator_times_ns
 from simcore.engines.stages.transfers import moved_bytes
 from simcore.errors import SimulationError
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
-from simcore.network import DEFAULT_BACKEND
+from simcore.network import DEFAULT_BACKEND, NetworkDimension
 from simcore.network.settings import NetworkSettings
 from simcore.placement.choice import PlacementChoice
 from simcore.workload import ParallelPlan, Workload
@@ -152,28 +152,62 @@ class IterationRunner:
                 the network's dimensions, or times or sizes are beyond what is counted.
             SimulationError: The stages wait for each other for ever.
         """
+        known, times = self._timed(workload, plan)
+        choice = choose(times, self._machine)
+        ran = None if choice.engine is Engine.EVENTS else self._of_few(known, times, choice)
+        if ran is None:
+            if choice.engine is Engine.LINKS:
+                choice = followed(times, self._machine)
+            elif choice.engine is not Engine.EVENTS:
+                choice = UNITS_UNLIKE if known.code(known.runs[0]) is None else NO_TIME
+            return self.run_graph(known.graph(known.batches), choice)
+        return self._iteration(known.program, known.counts, times, choice, ran)
+
+    def run_among(
+        self, where: Ints, around: tuple[NetworkDimension, ...], job: tuple[Workload, ParallelPlan]
+    ) -> int | None:
+        """Time in ns of one iteration of a job on some NPUs of a larger machine, alone on it.
+
+        Args:
+            where: NPU of each rank.
+            around: Dimensions of the larger machine.
+            job: What runs.
+
+        Returns:
+            None where NPUs of a stage need not stay in step, so that all have to be followed.
+
+        Raises:
+            InfeasibleError: As ``run``.
+            SimulationError: As ``run``.
+        """
+        self._machine = self._machine.among(where, around)
+        known, times = self._timed(*job)
+        if times.taking is not None and times.loose != "":
+            return None
+        choice = choose(times, self._machine)
+        if choice.engine not in (Engine.STAGES, Engine.LINKS, Engine.NODES):
+            return None
+        ran = self._of_few(known, times, choice)
+        return None if ran is None else int(ran.finish_ns.max())
+
+    def _timed(self, workload: Workload, plan: ParallelPlan) -> tuple[PlanCode, ProgramTimes]:
         machine, known = self._machine, plan_code(workload, plan, self._memo)
         operator_ns = known.operator_ns(machine.platform.npu, machine.compute)
-        times = machine.of(known.program, known.counts, operator_ns)
-        choice, ran = choose(times, machine), None
+        return known, machine.of(known.program, known.counts, operator_ns)
+
+    def _of_few(self, known: PlanCode, times: ProgramTimes, choice: Choice) -> Ran | None:
+        """Run of NPUs that stand for others; None: these ones cannot."""
+        machine = self._machine
         match choice.engine:
-            case Engine.EVENTS:
-                return self.run_graph(known.graph(known.batches), choice)
             case Engine.LINKS:
-                machine.check_followed(known.program, known.counts, operator_ns)
-                ran = run_steady(
+                machine.check_followed(known.program, known.counts, times.operator_ns)
+                return run_steady(
                     known, lambda graph, repeats: run_on_links(graph, times, machine, repeats)
                 )
-                if ran is None:
-                    return self.run_graph(known.graph(known.batches), followed(times, machine))
             case Engine.CLASSES | Engine.NODES:
-                ran = run_by_classes(known, times, machine)
+                return run_by_classes(known, times, machine)
             case _:
-                ran = run_by_stages(known, times, machine)
-        if ran is None:
-            why = UNITS_UNLIKE if known.code(known.runs[0]) is None else NO_TIME
-            return self.run_graph(known.graph(known.batches), why)
-        return self._iteration(known.program, known.counts, times, choice, ran)
+                return run_by_stages(known, times, machine)
 
     def run_graph(self, graph: TrainingGraph, choice: Choice | None = None) -> Iteration:
         """Every node of *graph*, one by one; *choice* says why.

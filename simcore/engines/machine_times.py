@@ -100,6 +100,7 @@ class MachineTimes:
 
     Attributes:
         where: (N,) NPU of each rank; None: ranks are where their numbers say.
+        around: Dimensions of a larger machine, whose NPUs ``where`` names; None: they are all.
         on: The same with their network, for collectives that are synthesised; None: likewise.
         messages_meet: Messages wait for each other on their links.
         moving: Engines that carry out communication.
@@ -118,6 +119,7 @@ class MachineTimes:
         self.platform, self.system, self.compute = platform, system, compute
         self.backend, self.memo, self._network = backend, memo, network
         self.where: Ints | None = None
+        self.around: tuple[NetworkDimension, ...] | None = None
         self.on: Located | None = None
         self.messages_meet = BACKENDS[backend].messages_meet
         self.moving = Moving.of(platform, system)
@@ -157,7 +159,8 @@ class MachineTimes:
             or (self.where is not None and rule is not LinkRule.FAIR)
         ):
             return None
-        return InStep(self.platform, self.system, self.backend, self.memo, self.where)
+        where, around = self.where, self.around
+        return InStep(self.platform, self.system, self.backend, self.memo, where, around)
 
     def outside(self) -> ExternalNetwork | None:
         """The network of one run, where it is made with settings, ranks are placed or links turn.
@@ -181,6 +184,13 @@ class MachineTimes:
             found = found.located(located(dimensions, where.tolist()))
         scale = self.platform.scale_of(where.tolist())
         found.platform = self.platform.model_copy(update={"npu_scale": scale})
+        found._in_step = found._times_in_step()
+        return found
+
+    def among(self, where: Ints, around: tuple[NetworkDimension, ...]) -> "MachineTimes":
+        """Times of ranks on NPUs *where* of a larger machine with dimensions *around*."""
+        found = copy(self)
+        found.where, found.around = where, around
         found._in_step = found._times_in_step()
         return found
 
@@ -260,6 +270,7 @@ class MachineTimes:
             messages=found.messages,
             loose=found.why_not,
             stage_links=found.stage_links,
+            taking=self._taking(program, found.collectives),
         )
 
     def shared_ends(self, program: Program) -> SharedEnds:

@@ -123,6 +123,15 @@ class Moving:
         npu = min(npus, key=lambda one: one.memory_bandwidth_bytes_per_s)
         return self.platform.model_copy(update={"dimensions": tuple(slow), "npu": npu})
 
+    @property
+    def fills_links(self) -> bool:
+        """True if the engines are no slower than links and memory."""
+        own, rate = self.platform, self.platform.npu.memory_bandwidth_bytes_per_s
+        return all(
+            one.dimensions == own.dimensions and one.npu.memory_bandwidth_bytes_per_s == rate
+            for one in (self.moving, self.reducing)
+        )
+
     def on(self, kind: CollectiveKind) -> Platform:
         """The machine as collectives of *kind* find it."""
         return self.reducing if self.adds_up(kind) else self.moving

@@ -15,6 +15,8 @@ from simcore.kernels.flows.waits import followers_of
 
 STEP_NS = 250.0
 """Length of a step; as many of 81 recorded cases are near with a quarter or twice of it."""
+_LEAST_STEPS, _MOST_STEPS, _ROOM = 64, 8192, 1 << 22
+"""Steps of which it is kept what came: queues of 2 ms, or less where flows are many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +166,7 @@ class _Tables:
         sends_on = np.zeros(links, np.bool_)
         sends_on[self.ways.links[self.ways.offsets[:-1]]] = True
         of_links = np.zeros((6, links))
+        depth = min(_MOST_STEPS, max(_LEAST_STEPS, _ROOM // max(entries, 1)))
         return Moving(
             stage=np.zeros(count, np.int64),
             waits=np.zeros(count, np.int64) if waits is None else np.diff(waits),
@@ -187,6 +190,11 @@ class _Tables:
             passes=np.zeros((links, steps)),
             arrivals=np.zeros((count, steps)),
             sends_on=sends_on,
+            came=np.zeros((entries, depth)),
+            came_all=np.zeros((links, depth)),
+            first=np.zeros((links, 2), np.int64),
+            waited=np.zeros((links, steps)),
+            gone=np.zeros((links, 2)),
         )
 
 

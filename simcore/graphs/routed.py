@@ -138,8 +138,10 @@ class RoutedNetwork:
 
     def _in_order(self, links: Ints, source: int) -> Ints:
         """Links of one way, from a node on."""
-        begins = self.graph.link_from[links].tolist()
-        leading = dict(zip(begins, links.tolist(), strict=True))
+        begins, ends = self.graph.link_from[links], self.graph.link_to[links]
+        if (begins == np.concatenate(([source], ends[:-1]))).all():
+            return links  # as a way is found, which may come to a node again
+        leading = dict(zip(begins.tolist(), links.tolist(), strict=True))
         ordered, node = list[int](), source
         while node in leading:
             ordered.append(leading.pop(node))

@@ -1,19 +1,20 @@
 """Jobs on one machine: each alone, and all together on shared links."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcore.checks import RunChecks
 from simcore.compute import COMPUTE_MODELS
-from simcore.engines.choose import MAX_NODES
 from simcore.engines.collectives.ends import is_shared
 from simcore.engines.collectives.scheduled import Located, check_located, located, one_network
 from simcore.engines.collectives.switched import adding_up
 from simcore.engines.each_npu import NodeTimes, expand
-from simcore.engines.events.input import EngineInput
-from simcore.engines.events.several import ProgramRun, SharedRun, bytes_by_pair
+from simcore.engines.events.input import EngineInput, Ints
+from simcore.engines.events.several import ProgramRun, bytes_by_pair, run_together
+from simcore.engines.limits import memory
 from simcore.engines.machine_times import MachineTimes, outside_of
 from simcore.engines.placed.links import PlacedLinks
 from simcore.engines.placed.on_machine import traffic_of
@@ -21,6 +22,7 @@ from simcore.engines.placed.place import place_ranks
 from simcore.engines.stages.counts import counts_of_graph
 from simcore.engines.stages.times import operator_times_ns
 from simcore.errors import ConfigError, InfeasibleError
+from simcore.jobs.alone import run_alone
 from simcore.jobs.file import KEY, JobRun, Jobs
 from simcore.jobs.result import JobResult, JobsResult, SharedLink
 from simcore.memo import Memo
@@ -40,12 +42,16 @@ class _Ready:
 
     Attributes:
         job: The job.
-        inputs: Its programs, with the NPU of each rank.
+        where: NPU of each rank.
+        make_inputs: Writes its programs, of ranks on such NPUs.
+        nodes: Of all its NPUs together.
         note: Sentence on where its ranks are.
     """
 
     job: JobRun
-    inputs: EngineInput
+    where: Ints
+    make_inputs: Callable[[Ints], EngineInput]
+    nodes: int
     note: str
 
 
@@ -94,7 +100,7 @@ class _Simulation:
     def result(self) -> JobsResult:
         """Times of all jobs, alone and together."""
         alone = [self._alone(one) for one in self._ready]
-        together = self._run(self._ready) if len(alone) > 1 else alone
+        together = self._together(alone)
         told = zip(self._ready, alone, together, strict=True)
         return JobsResult(
             backend=self._jobs.file.backend,
@@ -106,9 +112,14 @@ class _Simulation:
         """Run of one job that nothing else is beside."""
         file, job = self._jobs.file, ready.job
         on = self._machine, file.backend, file.network, file.routers
-        where = tuple(np.asarray(ready.inputs.where).tolist())
+        where = tuple(ready.where.tolist())
         key = job.run.model_dump_json(), where, job.start_ns, job.iterations, on
-        return self._memo.of("alone", key, lambda: self._run([ready])[0])
+        return self._memo.of("alone", key, lambda: self._run_alone(ready))
+
+    def _run_alone(self, ready: _Ready) -> ProgramRun:
+        backend, memo = self._jobs.file.backend, self._memo
+        found = run_alone(ready.job, ready.where, backend, self._dimensions, memo)
+        return self._run([ready])[0] if found is None else found
 
     def _better_placed(self, ready: _Ready) -> _Ready:
         """A job whose ranks stay as they are where it is sooner so, alone on its NPUs."""
@@ -116,7 +127,7 @@ class _Simulation:
         if not run.placement.weighs_traffic:
             return ready
         where = np.array(ready.job.npus, np.int64)
-        unmoved = replace(ready, inputs=replace(ready.inputs, where=where))
+        unmoved = replace(ready, where=where)
         placed_s, as_is_s = self._alone_s(ready), self._alone_s(unmoved)
         if placed_s <= as_is_s:
             return ready
@@ -129,9 +140,51 @@ class _Simulation:
     def _alone_s(self, ready: _Ready) -> float:
         return _mean_s(self._alone(ready))
 
+    def _together(self, alone: Sequence[ProgramRun]) -> list[ProgramRun]:
+        """Runs of all jobs at once: those that share no link with others are as alone."""
+        found = list(alone)
+        for numbers in self._sharing(alone):
+            if len(numbers) > 1:
+                runs = self._run([self._ready[number] for number in numbers])
+                for number, run in zip(numbers, runs, strict=True):
+                    found[number] = run
+        return found
+
+    def _sharing(self, alone: Sequence[ProgramRun]) -> list[list[int]]:
+        """Jobs in sets: those of different ones have no link in common.
+
+        Where messages wait by another rule than for each link by itself, all are in one.
+        """
+        if BACKENDS[self._jobs.file.backend].link_rule is None:
+            return [list(range(len(alone)))]
+        sets = list[tuple[list[int], NDArray[np.bool_]]]()
+        for number, one in enumerate(alone):
+            numbers, used = [number], self._carried(one) > 0
+            apart = list[tuple[list[int], NDArray[np.bool_]]]()
+            for others, links in sets:
+                if (links & used).any():
+                    numbers, used = others + numbers, links | used
+                else:
+                    apart.append((others, links))
+            sets = [*apart, (numbers, used)]
+        return [sorted(numbers) for numbers, _ in sets]
+
     def _run(self, ready: Sequence[_Ready]) -> list[ProgramRun]:
+        for one in ready:
+            if one.job.run.system.mover:
+                rule = (
+                    "goes with jobs on flow alone that share no link with others, and whose NPUs "
+                    f"stay in step: what computes lose is not followed on each NPU ({one.job.name})"
+                )
+                raise ConfigError("system.mover", rule, got=one.job.run.system.mover)
+        nodes = sum(one.nodes for one in ready)
+        if not memory.holds(nodes):
+            names = ", ".join(one.job.name for one in ready)
+            rule = f"must have fewer NPUs or micro-batches: they have {memory.told(nodes)}"
+            raise ConfigError(KEY, rule, got=names)
         times = [one.job.iterations for one in ready]
-        return SharedRun([one.inputs for one in ready], times, self._network()).run()
+        inputs = [one.make_inputs(one.where) for one in ready]
+        return run_together(inputs, times, self._network)
 
     def _network(self) -> ExternalNetwork:
         file = self._jobs.file
@@ -154,9 +207,6 @@ class _Simulation:
     def _inputs(self, job: JobRun) -> _Ready:
         run = job.run
         check_located(run.system, len(run.platform.dimensions), self._dimensions)
-        if run.system.mover:
-            rule = "goes with no jobs: what computes lose to communication is not followed there"
-            raise ConfigError("system.mover", rule, got=run.system.mover)
         RunChecks(self._memo).structure(run.workload, run.platform, run.plan)
         compute = COMPUTE_MODELS[run.compute]()
         machine = MachineTimes(run.platform, run.system, compute, DEFAULT_BACKEND, self._memo)
@@ -166,10 +216,6 @@ class _Simulation:
             used = ", ".join(sorted({transfer.tier for transfer in graph.transfers}))
             raise ConfigError("plan.offload", rule, got=used)
         counts = counts_of_graph(graph)
-        nodes = counts.nodes // run.plan.pp * run.plan.npus
-        if nodes > MAX_NODES:
-            rule = f"must have at most {MAX_NODES} nodes on all NPUs: every NPU is followed"
-            raise ConfigError("plan", rule, got=nodes)
         npu, precision = run.platform.npu, run.workload.precision
         operator_ns = operator_times_ns(graph.operators, npu, precision, compute)
         key = run.model_dump_json(), job.npus, self._machine
@@ -180,21 +226,23 @@ class _Simulation:
         times = machine.of(graph, counts, operator_ns)
         shared = [axis for axis in graph.groups if is_shared(graph.plan, axis)]
         lasts = NodeTimes(operator_ns)
-        inputs = expand(graph, run.platform, run.system, lasts, times.placements, shared)
-        start = np.full(len(where), job.start_ns)
-        inputs = replace(
-            inputs,
-            backend=self._jobs.file.backend,
-            where=where,
-            on=on,
-            start_ns=start,
-            record_nodes=False,
-        )
-        return _Ready(job=job, inputs=inputs, note="; ".join(filter(None, (note, *told))))
 
-    def _located(
-        self, job: JobRun, where: "np.ndarray[tuple[int], np.dtype[np.int64]]"
-    ) -> tuple[Located | None, tuple[str, ...]]:
+        def make_inputs(where: Ints) -> EngineInput:
+            inputs = expand(graph, run.platform, run.system, lasts, times.placements, shared)
+            return replace(
+                inputs,
+                backend=self._jobs.file.backend,
+                where=where,
+                on=on,
+                start_ns=np.full(len(where), job.start_ns),
+                record_nodes=False,
+            )
+
+        note = "; ".join(filter(None, (note, *told)))
+        nodes = counts.nodes // run.plan.pp * run.plan.npus
+        return _Ready(job=job, where=where, make_inputs=make_inputs, nodes=nodes, note=note)
+
+    def _located(self, job: JobRun, where: Ints) -> tuple[Located | None, tuple[str, ...]]:
         """Network of the machine with the NPUs of a job, and what its switches do not do."""
         if one_network(self._dimensions) is None:
             return None, ()
@@ -202,7 +250,7 @@ class _Simulation:
         platform, told = adding_up(self._jobs.platform, system, precision)
         return located(platform.dimensions, where.tolist()), told
 
-    def _where(self, job: JobRun) -> tuple["np.ndarray[tuple[int], np.dtype[np.int64]]", str]:
+    def _where(self, job: JobRun) -> tuple[Ints, str]:
         """NPU of each rank of a job, and a sentence on them."""
         npus, run = np.array(job.npus, np.int64), job.run
         if not run.placement.moves:

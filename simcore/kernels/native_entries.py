@@ -32,8 +32,8 @@ def _schedule_starts(arena: Address, words: int, starts: Address, count: int) ->
     return 0
 
 
-def _add_event(arena: Address, words: int, time_ns: int, event: int) -> int:
-    add_event(carray(arena, words), time_ns, event)
+def _add_event(arena: Address, words: int, time_ns: int, event: int, number: int) -> int:
+    add_event(carray(arena, words), time_ns, event, number)
     return 0
 
 
@@ -192,7 +192,7 @@ def _order_nodes(
 ENTRIES: dict[str, tuple[Callable[..., int], str]] = {
     "run_events": (_run_events, "IF"),
     "schedule_starts": (_schedule_starts, "II"),
-    "add_event": (_add_event, "Iii"),
+    "add_event": (_add_event, "Iiii"),
     "find_frames": (_find_frames, "BiII"),
     "decode_nodes": (_decode_nodes, "BIRIUUI"),
     "find_all_frames": (_find_all_frames, "BIII"),

@@ -25,7 +25,6 @@ def test_flows_take_the_time_of_their_packets(path: Path) -> None:
 
 
 MISSED = {  # see docs/networks.md
-    "dcqcn.share4.dumbbell",
     "hpcc.share2.diff_rtt",
     "timely.perm.leafspine32_oversub2",
 }

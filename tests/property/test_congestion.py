@@ -12,7 +12,6 @@ from test_folding import designs
 from simcore.compute import COMPUTE_MODELS
 from simcore.compute.roofline import Roofline
 from simcore.config import Run, RunTemplate
-from simcore.engines import each_npu
 from simcore.engines.choose import IN_STEP_ERROR
 from simcore.engines.collectives.ends import is_shared
 from simcore.engines.collectives.members import engine_options
@@ -21,6 +20,7 @@ from simcore.engines.events.fold.run import run_folded
 from simcore.engines.events.input import EngineInput
 from simcore.engines.events.run import run_unfolded
 from simcore.engines.iteration import IterationRunner
+from simcore.engines.limits import memory
 from simcore.engines.stages.times import operator_times_ns, place_groups
 from simcore.errors import ConfigError, InfeasibleError, SimulationError
 from simcore.formats.astra import AstraFiles, as_plain, simulate_files
@@ -217,9 +217,10 @@ def test_npus_are_taken_to_stay_in_step_only_where_that_is_asked_for(
     followed = simulate_run(run)
     assert followed.engine == "events"
     assert followed.simulated_npus < run.plan.npus  # those that are provably alike as one
-    monkeypatch.setattr(each_npu, "MAX_NODES", 100)
-    with pytest.raises(ConfigError, match=r"system.phase_end: follows .* choose together, which"):
-        simulate_run(run)
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "memory_bytes", lambda: 10_000)
+        with pytest.raises(ConfigError, match=r"system.phase_end: follows .* choose together, whi"):
+            simulate_run(run)
     together = run.system.model_copy(update={"phase_end": "together"})
     found = simulate_run(run.model_copy(update={"system": together}))
     assert found.engine == "stages"

@@ -5,11 +5,12 @@ from random import Random
 
 import numpy as np
 import pytest
+from every_message import follow_every_message
 
 from simcore.collectives import Offset, algorithm_named
 from simcore.compute import COMPUTE_MODELS
 from simcore.config import RunTemplate
-from simcore.engines.choose import Choice, Engine
+from simcore.engines.choose import Engine
 from simcore.engines.collectives.phases import Phase
 from simcore.engines.in_step.loads import LoadedLinks
 from simcore.engines.in_step.meeting import Use, keep_apart
@@ -67,7 +68,6 @@ ALGORITHMS = ("ring", "ring", "direct", "halving_doubling", "recursive_doubling"
 SHAPES = ((4,), (8,), (4, 2), (2, 4), (4, 4), (8, 2), (2, 2, 4))
 AWARE = "congestion_aware_multidim"
 SEEN: Counter[str] = Counter()
-FOLLOW = Choice(engine=Engine.EVENTS, reason="asked for")
 
 
 def network_of(family: str, rng: Random) -> dict[str, object]:
@@ -150,7 +150,7 @@ def both_ways(case: Case, backend: str) -> tuple[Iteration, Iteration] | None:
         if found.choice.engine is Engine.EVENTS:
             return None
         graph = build_graph(workload, plan)
-        return found, runner(platform, system, backend).run_graph(graph, FOLLOW)
+        return found, follow_every_message(runner(platform, system, backend), graph)
     except (InfeasibleError, SimulationError, ConfigError):
         return None
 

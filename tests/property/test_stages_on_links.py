@@ -5,7 +5,8 @@ from random import Random
 
 import numpy as np
 import pytest
-from test_in_step import AWARE, FOLLOW, Case, network_of, runner, system_of
+from every_message import follow_every_message
+from test_in_step import AWARE, Case, network_of, runner, system_of
 
 from simcore.engines.choose import Engine
 from simcore.engines.in_step.loads import LoadedLinks
@@ -82,7 +83,7 @@ def compare(case: Case, backend: str) -> None:
     SEEN[str(found.choice.engine)] += 1
     if found.choice.engine is Engine.LINKS:
         graph = build_graph(workload, plan)
-        every = runner(platform, system, backend).run_graph(graph, FOLLOW)
+        every = follow_every_message(runner(platform, system, backend), graph)
         np.testing.assert_array_equal(found.finish_ns, every.finish_ns)
         np.testing.assert_array_equal(found.booked_ns, every.booked_ns)
         assert found.simulated_npus == plan.pp
@@ -107,7 +108,7 @@ def test_a_steady_state_is_repeated_as_if_every_message_had_been_followed(backen
         found = runner(platform, system, backend).run(workload, plan)
         if found.choice.engine is Engine.LINKS and found.repeated:
             graph = build_graph(workload, plan)
-            every = runner(platform, system, backend).run_graph(graph, FOLLOW)
+            every = follow_every_message(runner(platform, system, backend), graph)
             np.testing.assert_array_equal(found.finish_ns, every.finish_ns)
             np.testing.assert_array_equal(found.booked_ns, every.booked_ns)
             repeated += 1
@@ -172,4 +173,7 @@ def test_uses_of_a_link_are_apart_where_one_ends_before_the_other_begins() -> No
     assert links.kept_apart([use(0, 0, 10), use(1, 5, 20)])
     assert not links.kept_apart([use(0, 0, 10), use(0, 9, 20)])
     assert not links.kept_apart([use(0, 0, 10), use(0, 5, 5)])
+    assert not links.kept_apart([use(0, 5, 5), use(0, 0, 10)])
+    assert not links.kept_apart([use(0, 0, 10, "a"), use(1, 0, 9), use(0, 8, 9, "b")])
     assert links.kept_apart([use(0, 0, 10, "a"), use(0, 9, 20, "a")])
+    assert links.kept_apart([])

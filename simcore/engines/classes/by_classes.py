@@ -9,6 +9,7 @@ from simcore.engines.classes.places import AlikePlaces
 from simcore.engines.classes.run import EndsOfCollectives, Execution, Executor, Ran
 from simcore.engines.classes.tables import ClassTables
 from simcore.engines.machine_times import MachineTimes, ProgramTimes
+from simcore.engines.stages.code import PipelineCode
 from simcore.engines.stages.lowering import Lowered, lower, with_losses
 from simcore.engines.stages.plan_code import PlanCode
 from simcore.workload.graph import TrainingGraph
@@ -43,16 +44,14 @@ def run_steady(
     Returns:
         None where the graph cannot be run.
     """
-    runs = deque(known.runs)
+    runs, tried = deque(known.short_runs), set[int]()
     while True:
         batches = runs.popleft()
         code = known.code(batches)
-        if code is None and batches < known.batches:
+        if batches in tried or (code is None and batches < known.batches):
             continue
-        graph = known.graph(batches)
-        short = code is not None and code.period > 0 and batches < known.batches
-        repeats = Repeats(between=code.repeats, units=code.period) if code and short else None
-        found = run(graph, repeats)
+        tried.add(batches)
+        found = run(known.graph(batches), _repeats(known, batches, code))
         if found is None:
             return None
         lowered, ran = found
@@ -61,12 +60,15 @@ def run_steady(
             break
         if ran.period is None or code is None:
             continue
-        added, rest = divmod(known.batches - batches, ran.period.periods * code.period_batches)
+        step = ran.period.periods * code.period_batches
+        added, rest = divmod(known.batches - batches, step)
         if rest == 0:
             finish_ns = ran.finish_ns + added * ran.period.ns
             booked_ns = ran.booked_ns + added * ran.period.booked_ns
             break
-        runs.appendleft(batches + rest)  # so that whole periods are left
+        # so that whole steady states are left: the shortest that may show it, or one that does
+        least = batches - ran.period.spare * code.period_batches
+        runs.extendleft([batches + rest, least + (known.batches - least) % step])
     return Ran(
         categories=lowered.categories,
         finish_ns=finish_ns,
@@ -75,6 +77,14 @@ def run_steady(
         npus=ran.npus,
         repeated=added,
     )
+
+
+def _repeats(known: PlanCode, batches: int, code: PipelineCode | None) -> Repeats | None:
+    """Repetitions of a program of *batches* micro-batches; None: those are all, or none repeats."""
+    if code is None or code.period == 0 or batches == known.batches:
+        return None
+    left = (known.batches - batches) // code.period_batches
+    return Repeats(between=code.repeats, units=code.period, left=left)
 
 
 def run_nodes(

@@ -60,6 +60,8 @@ def run_on_links(
     )
     sends = _sends(rule)(Sent.of(graph, lowered), links.ways)
     ran = executor.run(machine.system.profile, repeats, sends)
+    if not ran.is_whole:
+        return lowered, ran
     shared = None if _tied(sends, lowered, ran) else between.activities(links)
     if shared is None:
         return None
@@ -92,18 +94,22 @@ def _within_stages(
     graph: TrainingGraph, lowered: Lowered, ran: Execution, times: ProgramTimes, links: StageLinks
 ) -> Iterator[Activity]:
     """Activities of messages between stages, and of collectives within them."""
-    kinds = lowered.node[:, n.KIND]
-    for stage, first in zip(graph.stages, lowered.stage_start.tolist(), strict=False):
-        own = kinds[first : first + stage.nodes]
-        start, end = (at[first : first + stage.nodes] for at in (ran.start_ns, ran.end_ns))
-        sends = np.flatnonzero(own == n.SEND)
-        for peer in np.unique(stage.peer_stage[sends]).tolist():
-            at = sends[stage.peer_stage[sends] == peer]
-            used = links.of_pair((stage.stage, peer))
-            yield Activity(links=used, begin_ns=start[at], end_ns=end[at], group=_MESSAGES)
-        joins = np.flatnonzero(own == n.COMMUNICATION)
-        for item in np.unique(stage.item[joins]).tolist():
-            at = joins[stage.item[joins] == item]
-            operation = graph.collectives[item]
+    kinds, stages = lowered.node[:, n.KIND], len(graph.stages)
+    at = np.flatnonzero((kinds == n.SEND) | (kinds == n.COMMUNICATION))
+    peers = np.concatenate([stage.peer_stage for stage in graph.stages])[at]
+    items = np.concatenate([stage.item for stage in graph.stages])[at]
+    # those of one stage are told apart by whom it sends to, and by collective
+    many = stages + len(graph.collectives)
+    what = np.where(kinds[at] == n.SEND, peers, stages + items) + many * lowered.node[at, f.STAGE]
+    order = np.argsort(what, kind="stable")
+    start, end = ran.start_ns[at[order]], ran.end_ns[at[order]]
+    found, first = np.unique(what[order], return_index=True)
+    for one, use in zip(found.tolist(), np.split(np.arange(len(order)), first[1:]), strict=True):
+        stage, peer = divmod(one, many)
+        if peer < stages:
+            used, group = links.of_pair((stage, peer)), _MESSAGES
+        else:
+            operation = graph.collectives[peer - stages]
             by_stage = links.of_collective(operation.kind, times.placements[operation.axis])
-            yield Activity(links=by_stage[stage.stage], begin_ns=start[at], end_ns=end[at])
+            used, group = by_stage[stage], ""
+        yield Activity(links=used, begin_ns=start[use], end_ns=end[use], group=group)

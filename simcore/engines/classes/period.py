@@ -35,11 +35,13 @@ class Period:
         periods: Periods of the schedule in one of the steady state.
         ns: How long it takes.
         booked_ns: (S, C + 1) int64, time by category of the NPU that each stage is told by.
+        spare: Periods that the run could be shorter by and still show it.
     """
 
     periods: int
     ns: int
     booked_ns: Ints
+    spare: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,10 +58,12 @@ class Repeats:
     Attributes:
         between: (S, 2) int64, units between which each stage's program repeats.
         units: Units in one period, at least 1.
+        left: Periods that the iteration has beyond those of these programs.
     """
 
     between: Ints
     units: int
+    left: int
 
 
 class PeriodWatch:
@@ -73,6 +77,8 @@ class PeriodWatch:
 
     Attributes:
         marks: Nodes of the first stage with which a period begins.
+        is_settled: What is left of the run tells nothing: there is no steady state, or a run with
+            another number of periods is to be made, of which whole steady states are left.
     """
 
     def __init__(
@@ -84,9 +90,11 @@ class PeriodWatch:
     ) -> None:
         self._sends = sends
         self._seen: dict[int, _Situation] = {}
-        self._found: tuple[int, int] | None = None
+        self._found: tuple[int, int, int] | None = None
+        self._left = 0 if repeats is None else repeats.left
         self._booked = np.empty((0, 0), np.int64)
         self.marks = np.empty(0, np.int64)
+        self.is_settled = False
         if repeats is None:
             return
         between, units = repeats.between, repeats.units
@@ -106,6 +114,7 @@ class PeriodWatch:
         begun = int(state.counter[f.NEXT_MARK]) - 1
         if self._found is not None:
             return
+        self.is_settled = begun + 1 == len(self.marks)
         content = self._content(state, begun)
         if content is None:
             return
@@ -113,7 +122,9 @@ class PeriodWatch:
         for back in range(1, _KEPT + 1):
             before = self._seen.get(begun - back)
             if before is not None and before.content == content:
-                self._found = back, now.now_ns - before.now_ns
+                spare = len(self.marks) - 1 - begun
+                self._found = back, now.now_ns - before.now_ns, spare
+                self.is_settled = self._left % back != 0
                 self._booked = now.booked_ns - before.booked_ns
                 state.counter[f.NEXT_MARK] = len(self.marks)  # the kernel need not stop again
                 return
@@ -130,8 +141,8 @@ class PeriodWatch:
         """The steady state, told by one NPU of each stage: *last*, (S,) int64."""
         if self._found is None:
             return None
-        periods, ns = self._found
-        return Period(periods=periods, ns=ns, booked_ns=self._booked[last])
+        periods, ns, spare = self._found
+        return Period(periods=periods, ns=ns, booked_ns=self._booked[last], spare=spare)
 
     def _content(self, state: "ClassState", begun: int) -> bytes | None:
         """All that decides what happens next; None: some stage is outside what repeats."""

@@ -40,6 +40,7 @@ class Execution:
         events: Events handled; where an NPU stands for others, nodes that have ended.
         npus: NPUs that were followed, each for all that behave alike.
         period: What one period of the steady state adds; None where none was looked for or found.
+        is_whole: False if it was left before its end, as no answer could come of it.
     """
 
     start_ns: Ints
@@ -49,6 +50,7 @@ class Execution:
     events: int
     npus: int
     period: Period | None = None
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -112,7 +114,7 @@ class Executor:
             if self._run(state, watch, sends):
                 break
             room *= 4
-        if (state.waits != f.ENDED).any():
+        if not watch.is_settled and (state.waits != f.ENDED).any():
             raise self._deadlock(state)
         classes = state.classes.count
         finish = state.npu[:, BOOKED_UNTIL].reshape(-1, classes)
@@ -127,6 +129,7 @@ class Executor:
             events=int(state.counter[f.ENDED_NODES]),
             npus=state.npu.shape[0],
             period=watch.found(last),
+            is_whole=not watch.is_settled,
         )
 
     def _free_at_once(self) -> int:
@@ -144,7 +147,7 @@ class Executor:
         return state
 
     def _run(self, state: ClassState, watch: PeriodWatch, sends: Sends | None) -> bool:
-        """Run from the start; whether there was room enough."""
+        """Run from the start to the end, or until the watch has settled; False: room ran out."""
         known: list[Axis] = []
         if sends is not None:
             sends.begin(state)
@@ -157,6 +160,8 @@ class Executor:
                 return True
             elif why == f.AT_MARK:
                 watch.look(state)
+                if watch.is_settled:
+                    return True
             elif why == f.APART:
                 number = int(state.counter[f.NEW_AXIS])
                 known.append(self._tables.axes[number])

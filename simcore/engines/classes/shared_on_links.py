@@ -82,11 +82,11 @@ class SharedOnLinks(SharedEnds):
     ) -> None:
         super().__init__(machine.platform, machine.system, collectives, stage_stride)
         self._network = Queued if rule is LinkRule.QUEUED else Flow
-        self._dimensions = engine_dimensions(machine.platform.dimensions)
+        self._dimensions = machine.around or engine_dimensions(machine.platform.dimensions)
         self._where, self._memo = machine.where, machine.memo
         where = b"" if machine.where is None else machine.where.tobytes()
         rate = machine.platform.npu.memory_bandwidth_bytes_per_s
-        own = machine.platform.dimensions, machine.system, rate, rule, where
+        own = machine.platform.dimensions, machine.system, rate, rule, where, machine.around
         self._machine_key = own, stage_stride
         self._told = list[_Told]()
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simcore.engines.events.fold.relations import CannotFoldError
 from simcore.engines.events.image import build_arena
-from simcore.engines.events.input import EngineInput, Representatives, all_npus
+from simcore.engines.events.input import EngineInput, Representatives
 from simcore.engines.events.outside import HeldNetwork
 from simcore.kernels.events import layout
 from simcore.kernels.native import call
@@ -38,7 +39,8 @@ class EngineRun:
     def __init__(
         self, inputs: EngineInput, simulated: Representatives, number: int = 0, runs: int = 1
     ) -> None:
-        self.inputs, self._number, self._runs = inputs, number, runs
+        self.inputs, self.simulated = inputs, simulated
+        self._number, self._runs = number, runs
         self.arena, self._rates, self.schedules = build_arena(inputs, simulated)
         self.under_way = 0
         self._where = None if inputs.where is None else inputs.where.tolist()
@@ -49,9 +51,19 @@ class EngineRun:
             starts = np.ascontiguousarray(inputs.start_ns[simulated.npus])
         call("schedule_starts", self.arena, starts)
 
+    def check_order(self) -> None:
+        """Check that the order of simultaneous events need not differ among alike NPUs.
+
+        Raises:
+            CannotFoldError: It may, and has mattered.
+        """
+        if self.arena[layout.UNSAFE]:
+            why = "the order of simultaneous events depends on the order of the NPUs"
+            raise CannotFoldError(why)
+
     def again(self, inputs: EngineInput) -> "EngineRun":
         """A run of *inputs* in the place of this one."""
-        return EngineRun(inputs, all_npus(inputs), self._number, self._runs)
+        return EngineRun(inputs, self.simulated, self._number, self._runs)
 
     @property
     def next_ns(self) -> int:
@@ -90,7 +102,7 @@ class EngineRun:
         now_ns = int(arena[layout.NOW_NS])
         while message:
             words = arena[message : message + layout.MSG_WORDS].tolist()
-            rank = source = words[layout.MSG_SRC]
+            rank = source = words[layout.MSG_AT]  # whoever its receiver takes it to be from
             target, work = words[layout.MSG_DST], None
             if self._where is not None:
                 source, target = self._where[source], self._where[target]
@@ -106,11 +118,11 @@ class EngineRun:
             message = words[layout.EVENT_NEXT]
             yield source, target, size, work
 
-    def take(self, time_ns: int, number: int) -> None:
-        """Let a message arrive, by its number in the network."""
+    def take(self, time_ns: int, number: int, at: int) -> None:
+        """Let a message arrive, by its number in the network, the *at*-th of those told at once."""
         self.under_way -= 1
         self._make_room(layout.FIFO_WORDS)
-        call("add_event", self.arena, time_ns, number // self._runs)
+        call("add_event", self.arena, time_ns, number // self._runs, at)
 
     def _make_room(self, words: int) -> None:
         """Make the arena larger if need be, with at least *words* words never used.

@@ -62,8 +62,7 @@ def run_representatives(inputs: EngineInput, simulated: Representatives) -> Engi
     network = outside_network(inputs)
     code = run.go_on(layout.LAST_NS) if network is None else _run_with(run, network)
     arena = run.arena
-    if arena[layout.UNSAFE]:
-        raise CannotFoldError("the order of simultaneous events depends on the order of the NPUs")
+    run.check_order()
     if code == layout.AT_HORIZON:
         raise SimulationError(
             f"The run lasts longer than {layout.LAST_NS} ns (73 years): "
@@ -77,14 +76,16 @@ def _run_with(run: EngineRun, network: HeldNetwork) -> int:
     while True:
         due_ns = network.next_event_ns()
         code = run.go_on(layout.LAST_NS if due_ns is None else due_ns - 1)
+        run.check_order()
         if code == layout.OUTBOX_FILLED:
             for _ in run.hand_out(network):
                 pass
         elif due_ns is None:
             return code
         else:
-            for arrival in network.advance(due_ns, min(run.next_ns, layout.LAST_NS)):
-                run.take(arrival.time_ns, arrival.message)
+            arrivals = network.advance(due_ns, min(run.next_ns, layout.LAST_NS))
+            for at, arrival in enumerate(arrivals):
+                run.take(arrival.time_ns, arrival.message, at)
 
 
 def output_of(arena: Ints, inputs: EngineInput, simulated: Representatives) -> EngineOutput:

@@ -1,19 +1,21 @@
 """Several programs on one network outside the kernel, each by itself but for shared links."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from simcore.engines.events.checks import check_inputs
 from simcore.engines.events.engine_run import NEVER_NS, EngineRun, earliest
-from simcore.engines.events.input import EngineInput, Ints, all_npus
+from simcore.engines.events.fold.relations import CannotFoldError
+from simcore.engines.events.fold.run import fold
+from simcore.engines.events.input import EngineInput, Ints, Representatives, all_npus
 from simcore.engines.events.outside import HeldNetwork
 from simcore.engines.events.run import output_of
-from simcore.errors import SimulationError
+from simcore.errors import ConfigError, SimulationError
 from simcore.kernels.events import layout
-from simcore.network import ExternalNetwork
+from simcore.network import ExternalNetwork, Flow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,6 +58,7 @@ class SharedRun:
             ``start_ns`` when they begin.
         iterations: Of each, how often it runs, the next time when all its NPUs have ended.
         network: Made for this run alone.
+        simulated: NPUs of each program that are simulated; all of them unless given.
 
     Raises:
         ConfigError: An input breaks a rule.
@@ -66,20 +69,25 @@ class SharedRun:
         inputs: Sequence[EngineInput],
         iterations: Sequence[int],
         network: ExternalNetwork,
+        simulated: Sequence[Representatives] | None = None,
     ) -> None:
         shared = [replace(one, network=network) for one in inputs]
         for one in shared:
             check_inputs(one)
+        if simulated is None:
+            simulated = [all_npus(one) for one in shared]
         self._network = HeldNetwork(type(network), shared[0])
+        each = zip(shared, simulated, iterations, strict=True)
         self._jobs = [
-            _Job(EngineRun(one, all_npus(one), number, len(shared)), times, ProgramRun())
-            for number, (one, times) in enumerate(zip(shared, iterations, strict=True))
+            _Job(EngineRun(one, npus, number, len(shared)), times, ProgramRun())
+            for number, (one, npus, times) in enumerate(each)
         ]
 
     def run(self) -> list[ProgramRun]:
         """Run all programs to their ends.
 
         Raises:
+            CannotFoldError: NPUs that stand for others need not do as these would.
             SimulationError: NPUs wait for each other for ever, or the run is too long.
         """
         network = self._network
@@ -90,9 +98,10 @@ class SharedRun:
             if run.is_amid or run.next_ns <= until_ns:
                 self._go_on(run, until_ns)
             elif due_ns is not None:
-                for arrival in network.advance(due_ns, min(run.next_ns, layout.LAST_NS)):
+                arrivals = network.advance(due_ns, min(run.next_ns, layout.LAST_NS))
+                for at, arrival in enumerate(arrivals):
                     number = arrival.message % len(self._jobs)
-                    self._jobs[number].run.take(arrival.time_ns, arrival.message)
+                    self._jobs[number].run.take(arrival.time_ns, arrival.message, at)
             elif run.next_ns < NEVER_NS:
                 raise SimulationError(f"the jobs last longer than {layout.LAST_NS} ns (73 years)")
             else:
@@ -101,6 +110,7 @@ class SharedRun:
     def _go_on(self, run: EngineRun, until_ns: int) -> None:
         job = next(job for job in self._jobs if job.run is run)
         run.go_on(until_ns)
+        run.check_order()
         for source, target, size, work in run.hand_out(self._network):
             job.outcome.sent_bytes[source, target] += size
             if work is not None:
@@ -113,7 +123,7 @@ class SharedRun:
     def _end_iteration(self, job: _Job) -> None:
         """Note the end of an iteration, and begin the next one."""
         inputs, run = job.run.inputs, job.run
-        output = output_of(run.arena, inputs, all_npus(inputs))
+        output = output_of(run.arena, inputs, run.simulated)
         if output.waiting:
             raise SimulationError("; ".join(output.waiting[:4]))
         end_ns = int(output.finish_ns.max())
@@ -128,7 +138,7 @@ class SharedRun:
     def _ended(self) -> list[ProgramRun]:
         for job in self._jobs:
             if job.left:
-                output = output_of(job.run.arena, job.run.inputs, all_npus(job.run.inputs))
+                output = output_of(job.run.arena, job.run.inputs, job.run.simulated)
                 raise SimulationError("; ".join(output.waiting[:4]) or "messages were lost")
         return [job.outcome for job in self._jobs]
 
@@ -139,3 +149,50 @@ def bytes_by_pair(outcome: ProgramRun) -> tuple[Ints, Ints, Ints]:
     sizes = [outcome.sent_bytes[pair] for pair in pairs]
     ends = np.array(pairs, np.int64).reshape(-1, 2)
     return ends[:, 0], ends[:, 1], np.array(sizes, np.int64)
+
+
+def run_together(
+    inputs: Sequence[EngineInput],
+    iterations: Sequence[int],
+    make_network: Callable[[], ExternalNetwork],
+) -> list[ProgramRun]:
+    """Run programs on one network; of NPUs that are alike one stands for all.
+
+    Args:
+        inputs: As for ``SharedRun``; and the following.
+        iterations: Of each.
+        make_network: Makes a network for one run.
+
+    Raises:
+        SimulationError: NPUs wait for each other for ever, or the run is too long.
+    """
+    try:
+        return _run_folded(inputs, iterations, make_network())
+    except (CannotFoldError, ConfigError):  # whose order may be another
+        return SharedRun(inputs, iterations, make_network()).run()
+
+
+def _run_folded(
+    inputs: Sequence[EngineInput],
+    iterations: Sequence[int],
+    network: ExternalNetwork,
+) -> list[ProgramRun]:
+    shared = [replace(one, network=network) for one in inputs]
+    for one in shared:
+        check_inputs(one)
+    folded = fold(shared)
+    simulated = [npus for _, npus in folded]
+    stand_ins = folded[0][0].network
+    assert isinstance(stand_ins, Flow)
+    outcomes = SharedRun(inputs, iterations, stand_ins, simulated).run()
+    return [replace(one, sent_bytes=_of_all(one.sent_bytes, stand_ins)) for one in outcomes]
+
+
+def _of_all(sent_bytes: Counter[tuple[int, int]], network: Flow) -> Counter[tuple[int, int]]:
+    """Bytes of all pairs of NPUs, from those of the pairs that stand for them."""
+    found = Counter[tuple[int, int]]()
+    for (source, target), size in sent_bytes.items():
+        sources, targets = network.stands_for(source, target)
+        for pair in zip(sources.tolist(), targets.tolist(), strict=True):
+            found[pair] += size
+    return found

@@ -59,6 +59,7 @@ class LoadedLinks:
     Args:
         dimensions: Of the machine, innermost first.
         where: (N,) NPU of each rank; None: ranks are where their numbers say.
+        around: Dimensions of a larger machine, whose NPUs *where* names; None: they are all.
 
     Raises:
         ConfigError: A network breaks a rule.
@@ -67,8 +68,13 @@ class LoadedLinks:
     size_bytes = 1 << 22
     """Estimate of what it takes in memory."""
 
-    def __init__(self, dimensions: Sequence[NetworkDimension], where: Ints | None = None) -> None:
-        self._stack, self._where = StackedGraph(lines_of(dimensions)), where
+    def __init__(
+        self,
+        dimensions: Sequence[NetworkDimension],
+        where: Ints | None = None,
+        around: Sequence[NetworkDimension] | None = None,
+    ) -> None:
+        self._stack, self._where = StackedGraph(lines_of(around or dimensions)), where
         self._graph = self._stack.as_graph()
         self._sizes = [dimension.npus for dimension in dimensions]
         self._known: dict[object, Load] = {}

@@ -11,6 +11,7 @@ from simcore.engines.events.input import Ints
 from simcore.engines.in_step.collectives import FairCollectives
 from simcore.engines.in_step.loads import LoadedLinks
 from simcore.engines.in_step.ways import Pair, StageWays, stage_ways
+from simcore.kernels.classes.apart import two_meet
 from simcore.network.base import LinkRule
 from simcore.terms import CollectiveKind
 from simcore.workload import ParallelPlan
@@ -125,15 +126,20 @@ class StageLinks:
 
     def kept_apart(self, activities: Sequence[Activity]) -> bool:
         """True if no two activities ever used one link at once, but for those of one group."""
+        if not activities:
+            return True
         numbers = np.array([self._sharing.number_of(one.links) for one in activities], np.int64)
-        shares = self._sharing.table()
-        for at, one in enumerate(activities):
-            sharing = np.flatnonzero(shares[numbers[at], numbers[:at]]).tolist()
-            others = [activities[other] for other in sharing]
-            apart = [other for other in others if not one.group or one.group != other.group]
-            if apart and _meet(one, apart):
-                return False
-        return True
+        groups = {"": 0}
+        group = np.array([groups.setdefault(one.group, len(groups)) for one in activities])
+        together = (group[:, None] == group) & (group > 0)
+        met = self._sharing.table()[np.ix_(numbers, numbers)] & ~together
+        np.fill_diagonal(met, False)
+        sizes = [len(one.begin_ns) for one in activities]
+        begin = np.concatenate([one.begin_ns for one in activities])
+        end = np.concatenate([one.end_ns for one in activities])
+        latest = np.full(len(activities), begin.min(initial=0) - 1)
+        order = np.argsort(2 * begin + (end > begin), kind="stable")
+        return not two_meet(order, begin, end, np.repeat(np.arange(len(sizes)), sizes), met, latest)
 
 
 class _Sharing:
@@ -160,17 +166,3 @@ class _Sharing:
                 row[links] = 1.0
             self._table = used @ used.T > 0.0
         return self._table
-
-
-def _meet(one: Activity, others: Sequence[Activity]) -> bool:
-    """True if a use of one began before one of others ended, and ended after that began."""
-    begin = np.sort(np.concatenate([other.begin_ns for other in others]))
-    end = np.sort(np.concatenate([other.end_ns for other in others]))
-    begun = np.searchsorted(begin, one.end_ns, side="left")
-    # uses that take no time have not ended before one that takes none at the same time
-    ended = np.where(
-        one.begin_ns < one.end_ns,
-        np.searchsorted(end, one.begin_ns, side="right"),
-        np.searchsorted(end, one.begin_ns, side="left"),
-    )
-    return bool((begun > ended).any())

@@ -32,7 +32,7 @@ from simcore.engines.stages.times import MessageTimes
 from simcore.machine import Platform
 from simcore.machine.system import System
 from simcore.memo import Memo
-from simcore.network import BACKENDS
+from simcore.network import BACKENDS, NetworkDimension
 from simcore.network.base import LinkRule
 from simcore.network.dimensions import engine_dimensions
 from simcore.network.queued import as_stacked
@@ -80,6 +80,7 @@ class InStep:
         memo: What is known from other runs.
         where: (N,) NPU of each rank, on links that are shared out fairly; None: ranks are where
             their numbers say.
+        around: Dimensions of a larger machine, whose NPUs *where* names; None: they are all.
     """
 
     def __init__(
@@ -89,8 +90,9 @@ class InStep:
         backend: str,
         memo: Memo,
         where: Ints | None = None,
+        around: tuple[NetworkDimension, ...] | None = None,
     ) -> None:
-        self._where = where
+        self._where, self._around = where, around
         self._platform, self._system, self._backend, self._memo = platform, system, backend, memo
         self._rate = platform.npu.memory_bandwidth_bytes_per_s
         self._fair = BACKENDS[backend].link_rule is LinkRule.FAIR
@@ -161,7 +163,11 @@ class InStep:
         """Times of messages that all NPUs send at once, and why some take less; "": none does."""
         sent = self._messages(plan, size_bytes)
         times = np.array([[last for last, _ in way] for way in sent])
-        found = replace(messages, time_ns=np.where(size_bytes > 0, times, messages.time_ns))
+        is_sent = size_bytes > 0
+        if plan.pp == 2:  # both ways lead to the other stage, whichever they are counted as
+            times = np.where(is_sent, times, times[::-1])
+            is_sent = is_sent | is_sent[::-1]
+        found = replace(messages, time_ns=np.where(is_sent, times, messages.time_ns))
         if any(last > first for way in sent for last, first in way):
             return found, "messages between stages have unlike parts of their links"
         return found, ""
@@ -222,13 +228,13 @@ class InStep:
         return self._memo.of(
             "links",
             (self._platform.dimensions, self._fair, self._place),
-            lambda: LoadedLinks(seen, where),
+            lambda: LoadedLinks(seen, where, self._around),
         )
 
     @property
-    def _place(self) -> bytes:
-        """Bytes that tell one placement from others."""
-        return b"" if self._where is None else self._where.tobytes()
+    def _place(self) -> Hashable:
+        """Placement, and the machine that it is on."""
+        return b"" if self._where is None else self._where.tobytes(), self._around
 
     @cached_property
     def _patterns(self) -> FairCollectives:

@@ -21,9 +21,6 @@ from simcore.workload.graph import TrainingGraph
 from simcore.workload.program.write import ProgramWriter, TrainingProgram, expand_program
 from simcore.workload.schedules import SCHEDULES
 
-_SHORT_RUNS = 2
-"""Short runs that are tried before every micro-batch is executed."""
-
 _NPUS = 4
 """Accelerators whose operator times one plan keeps."""
 
@@ -43,6 +40,7 @@ class PlanCode:
     Attributes:
         batches: Micro-batches of the iteration.
         runs: Numbers of micro-batches to be tried, the last one is that of the iteration.
+        short_runs: The same, where a run is left as soon as it is seen to show no steady state.
         program: The program of the shortest run.
         counts: Nodes of the whole iteration.
     """
@@ -50,7 +48,8 @@ class PlanCode:
     def __init__(self, workload: Workload, plan: ParallelPlan, memo: Memo) -> None:
         self._workload, self.plan, self._memo = workload, plan, memo
         self.batches = microbatches(workload, plan)
-        self.runs = (*_short_runs(plan, self.batches), self.batches)
+        self.runs = (*_short_runs(plan, self.batches, 2 * plan.pp, 2), self.batches)
+        self.short_runs = (*_short_runs(plan, self.batches, plan.pp, 1), *self.runs)
         self._writer = ProgramWriter(workload, plan, memo)
         self._shortest = KeyedProgram.of(self._writer.program(self.runs[0]))
         self.counts: NodeCounts = counts_of_program(self.program, self.batches)
@@ -120,13 +119,20 @@ def plan_code(workload: Workload, plan: ParallelPlan, memo: Memo) -> PlanCode:
     return memo.of("programs", key_of(workload, plan), lambda: PlanCode(workload, plan, held))
 
 
-def _short_runs(plan: ParallelPlan, batches: int) -> Iterator[int]:
-    """Numbers of micro-batches, well below *batches*, with which a steady state may show."""
+def _short_runs(plan: ParallelPlan, batches: int, filling: int, most: int) -> Iterator[int]:
+    """Numbers of micro-batches, well below *batches*, with which a steady state may show.
+
+    Args:
+        plan: The plan.
+        batches: Micro-batches of the iteration.
+        filling: Micro-batches after which all stages may be in step.
+        most: So many numbers.
+    """
     period = SCHEDULES[plan.schedule]().period(plan.pp, plan.interleave, plan.chunk_group)
     if period is None:
         return
-    fewer = 2 * plan.pp + KEPT
-    for _ in range(_SHORT_RUNS):
+    fewer = filling + KEPT
+    for _ in range(most):
         fewer += (batches - fewer) % (lcm(*range(1, KEPT + 1)) * period)
         if 4 * fewer > 3 * batches:
             return

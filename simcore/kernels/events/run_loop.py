@@ -6,7 +6,15 @@ from simcore.kernels.events.compiled import kernel
 from simcore.kernels.events.custom import end_custom_node
 from simcore.kernels.events.double_tree import go_on_in_tree, receive_in_tree
 from simcore.kernels.events.feeder import end_node, start_npu
-from simcore.kernels.events.fold.ties import MIXED, OWN, RECEIVER, act_for, join_strands, touch
+from simcore.kernels.events.fold.ties import (
+    MIXED,
+    OWN,
+    RECEIVER,
+    act_for,
+    join_strands,
+    note_arrival,
+    touch,
+)
 from simcore.kernels.events.layout import Floats, Ints
 from simcore.kernels.events.matching import arrived, double_match_table
 from simcore.kernels.events.messages import forward, free_link, launch, post_held
@@ -229,8 +237,14 @@ def _end_phase(arena: Ints, rates: Floats, stream: int) -> None:
 
 
 @kernel
-def add_event(arena: Ints, time_ns: int, event: int) -> None:
-    """Schedule the arrival of a message that was carried outside the kernel."""
+def add_event(arena: Ints, time_ns: int, event: int, number: int) -> None:
+    """Schedule the arrival of a message that was carried outside the kernel.
+
+    *number*: of this one among those that the network tells of at once, from 0 on. In which order
+    it does may differ among the NPUs of a class.
+    """
+    if arena[f.PLACES] != 0:
+        note_arrival(arena, number)
     schedule(arena, time_ns, event)
 
 

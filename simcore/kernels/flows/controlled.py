@@ -1,9 +1,8 @@
 """Flows of senders that react: queues of links as a fluid, step by step.
 
 In a step a sender sends what its rate, its window and its first link let it; a link passes what its
-capacity lets it, of each flow as much as stands before it in parts of all; what has passed stands
-before the next link. Senders know of it as much later as bytes take onwards and acknowledgements
-back on idle links.
+capacity lets it, what came first first; what has passed stands before the next link. Senders know
+of it as much later as bytes take onwards and acknowledgements back on idle links.
 """
 
 import numpy as np
@@ -28,6 +27,7 @@ from simcore.kernels.jit import njit
 
 _WHOLE = 1.0 - 1e-9
 """Part of a flow from which on it is through."""
+_MIXED = -1.0
 _ROUNDS = 16
 """Rounds in which a level is looked for to which senders fill a link."""
 
@@ -57,9 +57,9 @@ def run_controlled(
             continue
         active = begun
         _send(ways, senders, moving, active, clock)
-        _pass_on(ways, senders, moving, active, clock)
+        _pass_on(ways, senders, moving, active, clock, step)
         _follow_last(ways, senders, moving, active, clock)
-        _write_down(moving, active, step)
+        _write_down(moving, active, step, span)
         clock[1] += span
         now = Now(step, clock[1], span)
         kept = 0
@@ -155,9 +155,12 @@ def _fill(ways: Ways, moving: Moving, active: int) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _pass_on(ways: Ways, senders: Senders, moving: Moving, active: int, clock: Floats) -> None:
-    """Let links pass what stands before them, from the last of each way to the first."""
+def _pass_on(
+    ways: Ways, senders: Senders, moving: Moving, active: int, clock: Floats, step: int
+) -> None:
+    """Let links pass what came first, from the last of each way to the first."""
     queue, acks, held = moving.queue, moving.acks, moving.held
+    depth = moving.came.shape[1]
     queue[:] = 0.0
     for at in range(active):
         flow = moving.under_way[at]
@@ -168,21 +171,72 @@ def _pass_on(ways: Ways, senders: Senders, moving: Moving, active: int, clock: F
         moving.passed[link] += acks[link]
         acks[link] = 0.0
         moving.share[link] = 1.0 if queue[link] <= room else room / queue[link]
+        _find_first(moving, link, room, step)
         queue[link] *= 1.0 - moving.share[link]
+        moving.came_all[link, step % depth] = 0.0
     for at in range(active):
         flow = moving.under_way[at]
         first, end = ways.offsets[flow], ways.offsets[flow + 1]
         for entry in range(end - 1, first - 1, -1):
             link = ways.links[entry]
-            out = held[entry] if entry == first else held[entry] * moving.share[link]
+            out = held[entry]
+            if entry != first and moving.share[link] < 1.0:
+                if moving.gone[link, 1] == _MIXED:
+                    out *= moving.share[link]
+                else:
+                    out = min(out, _passed_of(moving, entry, link))
             held[entry] -= out
             moving.passed[link] += out
             if entry + 1 < end:
                 held[entry + 1] += out
+                moving.came[entry + 1, step % depth] = out
+                moving.came_all[ways.links[entry + 1], step % depth] += out
             else:
                 moving.arrived[flow] += out
                 for at_back in range(ways.back_offsets[flow], ways.back_offsets[flow + 1]):
                     acks[ways.back_links[at_back]] += out * senders.ack[flow]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _find_first(moving: Moving, link: int, room: float, step: int) -> None:
+    """Find up to where a link passes what came before it: in which step, and which part of it.
+
+    Of a queue longer than what is kept, the link passes as much of each flow as stands in it.
+    """
+    came, first, gone = moving.came_all[link], moving.first[link], moving.gone[link]
+    depth = len(came)
+    first[0], gone[0] = first[1], max(gone[1], 0.0)
+    if first[0] <= step - depth:
+        first[0], gone[0] = step - depth + 1, 0.0
+    first[1], gone[1] = first[0], gone[0]
+    if moving.share[link] >= 1.0:
+        first[1], gone[1] = step, 0.0
+        return
+    while room > 0.0 and first[1] < step:
+        stands = came[first[1] % depth] * (1.0 - gone[1])
+        if stands > room:
+            gone[1] += room / came[first[1] % depth]
+            return
+        room -= stands
+        first[1] += 1
+        gone[1] = 0.0
+    if first[1] >= step:
+        gone[1] = _MIXED
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _passed_of(moving: Moving, entry: int, link: int) -> float:
+    """Bytes of a flow that its link passes in this step."""
+    came, first, gone = moving.came[entry], moving.first[link], moving.gone[link]
+    depth = len(came)
+    if first[0] == first[1]:
+        return float(came[first[0] % depth] * (gone[1] - gone[0]))
+    found = came[first[0] % depth] * (1.0 - gone[0])
+    for step in range(first[0] + 1, first[1]):
+        found += came[step % depth]
+    if gone[1] > 0.0:
+        found += came[first[1] % depth] * gone[1]
+    return float(found)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -224,10 +278,12 @@ def _is_through(senders: Senders, moving: Moving, flow: int) -> bool:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _write_down(moving: Moving, active: int, step: int) -> None:
+def _write_down(moving: Moving, active: int, step: int, span: float) -> None:
     """Keep what links and flows look like at the end of a step, for senders to know of later."""
     now = step % moving.queues.shape[1]
     for link in range(len(moving.queue)):
+        stands = 0 if moving.share[link] >= 1.0 else step - moving.first[link, 1]
+        moving.waited[link, now] = stands * span
         moving.queues[link, now] = moving.queue[link]
         moving.passes[link, now] = moving.passed[link]
     for at in range(active):

@@ -99,6 +99,12 @@ class Moving(NamedTuple):
         passes: (L, H) bytes passed, step by step.
         arrivals: (F, H) bytes arrived, step by step.
         sends_on: (L,) true where some flow begins.
+        came: (E, D) bytes that came before a link, by the step in which they did.
+        came_all: (L, D) of all flows.
+        first: (L, 2) step of the bytes that stand first in a queue, and the one after those that
+            the link passes in this step.
+        waited: (L, H) ns for which the bytes that leave a link have stood before it, step by step.
+        gone: (L, 2) parts that have gone of what came in these steps.
     """
 
     stage: Ints
@@ -123,3 +129,8 @@ class Moving(NamedTuple):
     passes: Floats
     arrivals: Floats
     sends_on: NDArray[np.bool_]
+    came: Floats
+    came_all: Floats
+    first: Ints
+    waited: Floats
+    gone: Floats

@@ -139,11 +139,11 @@ def timely(
     own = moving.sender[flow]
     if not came or own[KNOWN] <= own[SENT_THEN]:
         return
-    trip = senders.idle[flow]
+    trip = senders.idle[flow]  # and what the bytes waited that it knows of
     for at in range(ways.offsets[flow] + 1, ways.offsets[flow + 1]):
         link, before = ways.links[at], now.step - ways.told[at]
         if before >= 0:
-            trip += moving.queues[link, before % moving.queues.shape[1]] / ways.capacity[link]
+            trip += moving.waited[link, before % moving.waited.shape[1]]
     if own[SENT_THEN] > 0.0:
         weight = given[WEIGHT]
         own[CHANGE] = (1.0 - weight) * own[CHANGE] + weight * (trip - own[LAST_NS])

@@ -311,3 +311,17 @@ def test_domains_are_joined_place_by_place_or_all_together() -> None:
 def test_domains_that_break_a_rule_are_refused(params: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         network("domains", **{**domains(True), **params}).graph()
+
+
+def test_a_way_that_comes_to_a_switch_again_keeps_all_of_its_links() -> None:
+    over = routed(network("dragonfly", {"rule": "valiant"}, p=1, a=2, h=1, groups=2))
+    again = 0
+    for source in range(4):
+        for target in set(range(4)) - {source}:
+            links, parts = over.way(source, target)
+            begin, end = over.graph.link_from[links].tolist(), over.graph.link_to[links].tolist()
+            assert len(links) == len(parts)
+            assert begin == [source, *end[:-1]]
+            assert end[-1] == target
+            again += len(set(begin)) < len(begin)
+    assert again > 0

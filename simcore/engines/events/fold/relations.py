@@ -156,14 +156,23 @@ def tree_partners(members: int) -> Ints:
     return np.array([(found * _IN_TWO_TREES)[:_IN_TWO_TREES] for found in near], np.int64)
 
 
+def refuse_own(npus: Ints, partners: Ints) -> None:
+    """Refuse NPUs that are partners of their own.
+
+    Raises:
+        CannotFoldError: There is one.
+    """
+    if bool((partners == npus[:, None]).any()):
+        raise CannotFoldError("an NPU sends to itself")
+
+
 def ways(inputs: EngineInput, npus: Ints, partners: Ints) -> Ints:
     """(I, P) int64, what distinguishes the ways to the partners: equal numbers, equal ways.
 
     Without congestion a way is a dimension and a number of links. With it, a message must stay in
     one dimension, as the other NPUs on its way are looked for there.
     """
-    if bool((partners == npus[:, None]).any()):
-        raise CannotFoldError("an NPU sends to itself")
+    refuse_own(npus, partners)
     unaware = inputs.backend_class.kernel_code == UNAWARE
     way = np.full(partners.shape, -1, np.int64)
     below = 1
@@ -210,6 +219,18 @@ def shared_links(inputs: EngineInput, partners: Ints) -> Ints:
         raise CannotFoldError(_TOO_MANY)
     first: Ints = np.argmax(partners[:, :, None] == partners[:, None, :], axis=1)
     return first
+
+
+def first_relation(partners: Ints) -> Ints:
+    """(I, P) int64, for each partner the first relation in which it is that."""
+    order = np.argsort(partners, axis=1, kind="stable")
+    ascending = np.take_along_axis(partners, order, axis=1)
+    begins = np.ones(partners.shape, np.bool_)
+    begins[:, 1:] = ascending[:, 1:] != ascending[:, :-1]
+    begun = np.maximum.accumulate(np.where(begins, np.arange(partners.shape[1]), 0), axis=1)
+    found = np.empty_like(partners)
+    np.put_along_axis(found, order, np.take_along_axis(order, begun, axis=1), axis=1)
+    return found
 
 
 def passed_rings(inputs: EngineInput, way: Ints) -> list[int]:
@@ -279,14 +300,14 @@ def alike(count: int, blocks: Sequence[AlikeSet]) -> Ints:
     colours = np.zeros(count, np.int64)
     classes = 0
     for block in blocks:
-        colours[block.members], new = _numbered(block.traits, classes)
+        colours[block.members], new = numbered(block.traits, classes)
         classes = new
     while True:
         before, found, classes = colours, classes, 0
         colours = np.empty_like(before)
         for block in blocks:
             seen = np.column_stack((before[block.members], before[block.partners]))
-            colours[block.members], classes = _numbered(seen, classes)
+            colours[block.members], classes = numbered(seen, classes)
         if classes == found:
             break
     _, first, number = np.unique(colours, return_index=True, return_inverse=True)
@@ -295,7 +316,7 @@ def alike(count: int, blocks: Sequence[AlikeSet]) -> Ints:
     return rank[number]
 
 
-def _numbered(rows: Ints, first: int) -> tuple[Ints, int]:
+def numbered(rows: Ints, first: int) -> tuple[Ints, int]:
     """A number for each row, equal rows equal numbers, from *first*; and the next free number."""
     if not rows.size or bool((rows == rows[0]).all()):
         return np.full(rows.shape[0], first, np.int64), first + 1

@@ -6,6 +6,7 @@ not certain, the run is simulated unfolded.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,137 +15,33 @@ from simcore.engines.events.fold.relations import (
     AlikeSet,
     CannotFoldError,
     alike,
+    first_relation,
     lines_of,
     list_slots,
     partners_on,
     passed_rings,
+    refuse_own,
     ring_neighbours,
     shared_links,
     ways,
 )
+from simcore.engines.events.fold.transfers import Ends, Transfers, matched, transfers_of
 from simcore.engines.events.input import EngineInput, EngineOutput, Ints, ListGroup, Representatives
 from simcore.engines.events.programs import Program, node_actions
 from simcore.engines.events.run import run_representatives, run_unfolded
-from simcore.engines.events.writer import TAG_RANGE
-from simcore.errors import ConfigError, SimulationError
+from simcore.errors import ConfigError
 from simcore.kernels.events import layout
+from simcore.network.base import LinkRule
 
-Key = tuple[int, int, int]
-"""Peer, tag and bytes: what sends and receives find each other by."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ends:
-    """The sends (or the receives) of a program.
-
-    Attributes:
-        keys: Distinct keys, in order of appearance.
-        rows: (E,) int64, positions of the nodes.
-        key_of: (E,) int64, key of each.
-        nodes: Nodes of the program.
-    """
-
-    keys: tuple[Key, ...]
-    rows: Ints
-    key_of: Ints
-    nodes: int
-
-    def spread(self, values: Ints) -> Ints:
-        """(T,) int64: *values*, (E,), at the positions of these nodes, else 0."""
-        out = np.zeros(self.nodes, np.int64)
-        out[self.rows] = values
-        return out
+if TYPE_CHECKING:  # needs a compiler, which few runs do
+    from simcore.network.flow import Flow
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Transfers:
-    """Sends and receives of a program.
-
-    Attributes:
-        sends: The sends.
-        receives: The receives.
-        peers: (P,) int64, distinct peers, in order of appearance.
-        pattern: Arrays that say which transfers share keys and peers, whatever these are.
-    """
-
-    sends: Ends
-    receives: Ends
-    peers: Ints
-    pattern: tuple[Ints, ...]
-
-
-def transfers_of(program: Program, action: Ints) -> Transfers:
-    """The transfers of a program; *action* is (T,) int64, what its nodes do."""
-    sends = _ends(program, np.flatnonzero(action == layout.ACTION_SEND))
-    receives = _ends(program, np.flatnonzero(action == layout.ACTION_RECV))
-    both = [*sends.keys, *receives.keys]
-    peers = list(dict.fromkeys(peer for peer, _, _ in both))
-    peer_of = [peers.index(peer) for peer, _, _ in both] if both else []
-    return Transfers(
-        sends=sends,
-        receives=receives,
-        peers=np.array(peers, np.int64),
-        pattern=(sends.key_of, receives.key_of, np.array(peer_of, np.int64)),
-    )
-
-
-def _ends(program: Program, rows: Ints) -> Ends:
-    keys = list(
-        zip(
-            program.peer[rows].tolist(),
-            (program.tag[rows] % TAG_RANGE).tolist(),
-            program.size_bytes[rows].tolist(),
-            strict=True,
-        )
-    )
-    number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    return Ends(
-        keys=tuple(number),
-        rows=rows,
-        key_of=np.array([number[key] for key in keys], np.int64),
-        nodes=program.kind.size,
-    )
-
-
-def matched(program_of_npu: Ints, transfers: Sequence[Transfers]) -> dict[int, Ints]:
-    """Per NPU that sends, for each key of its sends the key of its peer's receives.
-
-    Raises:
-        CannotFoldError: Nobody receives a message.
-    """
-    answers: dict[int, Ints] = {}
-    index = program_of_npu.tolist()
-    numbers = [{key: place for place, key in enumerate(t.receives.keys)} for t in transfers]
-    for npu, program in enumerate(index):
-        found = [
-            numbers[index[peer]].get((npu, tag, size), -1)
-            for peer, tag, size in transfers[program].sends.keys
-        ]
-        if -1 in found:
-            raise CannotFoldError("a message has no receiver")
-        if found:
-            answers[npu] = np.array(found, np.int64)
-    return answers
-
-
-class TooManyNodesError(SimulationError):
-    """NPUs that have to be followed have more nodes than is asked for.
-
-    Attributes:
-        nodes: How many.
-    """
-
-    def __init__(self, nodes: int) -> None:
-        super().__init__(f"there are {nodes} nodes to follow")
-        self.nodes = nodes
-
-
-def run_folded(inputs: EngineInput, most_nodes: int | None = None) -> EngineOutput:
+def run_folded(inputs: EngineInput) -> EngineOutput:
     """Simulate one NPU of each class until nothing is left to happen, or else every NPU.
 
     Args:
         inputs: The run.
-        most_nodes: Nodes that the NPUs which are simulated may have together; None: any number.
 
     Returns:
         As ``run_unfolded``, but for fewer events. ``class_of_npu`` says which NPUs were simulated
@@ -152,40 +49,111 @@ def run_folded(inputs: EngineInput, most_nodes: int | None = None) -> EngineOutp
 
     Raises:
         ConfigError: The input breaks a rule.
-        TooManyNodesError: There are more than *most_nodes*.
         SimulationError: The run never comes to an end within the range of time.
     """
     check_inputs(inputs)
     try:
-        simulated = fold(inputs)
-        _refuse_many(simulated.programs.sizes[simulated.program_of], most_nodes)
-        return run_representatives(inputs, simulated)
+        ((folded, simulated),) = fold([inputs])
+        return run_representatives(folded, simulated)
     except (CannotFoldError, ConfigError) as error:  # whose order may be another
-        _refuse_many(inputs.table.sizes[inputs.program_of_npu], most_nodes)
         return replace(run_unfolded(inputs), unfolded_because=str(error))
 
 
-def _refuse_many(nodes: Ints, most: int | None) -> None:
-    if most is not None and int(nodes.sum()) > most:
-        raise TooManyNodesError(int(nodes.sum()))
-
-
+_NONE_ALIKE = "no two NPUs are alike"
 _MOST_GROUPS = 30_000
 _MOST_NPUS = 1 << 20
 
 
-def fold(inputs: EngineInput) -> Representatives:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Compared:
+    """A run, and what its NPUs are compared by.
+
+    Attributes:
+        inputs: The run.
+        slots: Per program the keys of its list groups.
+        transfers: Per program its sends and receives.
+        answers: Per NPU that sends, which receives meet its sends.
+        blocks: NPUs that may be alike.
+    """
+
+    inputs: EngineInput
+    slots: tuple[tuple[int, ...], ...]
+    transfers: list[Transfers]
+    answers: dict[int, Ints]
+    blocks: list[AlikeSet]
+
+    def cast(self, class_of_npu: Ints) -> Representatives:
+        """NPUs that stand for the classes."""
+        _, npus = np.unique(class_of_npu, return_index=True)
+        return _cast(self.inputs, class_of_npu, npus, self.slots, self.transfers, self.answers)
+
+
+def fold(inputs: Sequence[EngineInput]) -> list[tuple[EngineInput, Representatives]]:
     """The classes of NPUs that must behave identically, if no order of NPUs ever matters.
 
     Args:
-        inputs: A run that has been checked.
+        inputs: Runs that have been checked. If they are several, they share the links of the
+            network that the first one names, on which messages get fair parts.
+
+    Returns:
+        Per run the classes, and the run on a network on which their messages stand for all.
 
     Raises:
         CannotFoldError: No two NPUs can be proven alike; says why.
     """
-    _refuse_shared_state(inputs)
-    if _surely_different(inputs):
-        raise CannotFoldError("no two NPUs are alike")
+    if len(inputs) > 1 and not _is_fair(inputs[0]):
+        raise CannotFoldError("programs share links on which messages queue")
+    for one in inputs:
+        _refuse_shared_state(one)
+    if all(_surely_different(one) for one in inputs):
+        raise CannotFoldError(_NONE_ALIKE)
+    compared = [_compared(one) for one in inputs]
+    network: Flow | None = None
+    if _is_fair(inputs[0]):
+        network, classes = _on_links(compared)
+    else:
+        (only,) = compared
+        blocks = _with_passed(only.inputs, only.blocks)
+        classes = [alike(only.inputs.program_of_npu.size, blocks)]
+    if all(found.max(initial=0) + 1 == found.size for found in classes):
+        raise CannotFoldError(_NONE_ALIKE)
+    return [
+        (one.inputs if network is None else replace(one.inputs, network=network), one.cast(found))
+        for one, found in zip(compared, classes, strict=True)
+    ]
+
+
+def _is_fair(inputs: EngineInput) -> bool:
+    """True if messages get fair parts of links that are all up."""
+    return inputs.backend_class.link_rule is LinkRule.FAIR
+
+
+def _on_links(compared: Sequence[_Compared]) -> "tuple[Flow, list[Ints]]":
+    """A network of links that stand for others, and the classes of each run's NPUs."""
+    # imported where used: few runs need them
+    from simcore.engines.events.fold.on_links import alike_on_links
+    from simcore.network.flow import Flow
+
+    first = compared[0].inputs
+    whole = first.network or Flow(first.dimensions)
+    assert isinstance(whole, Flow)
+    sizes = [one.inputs.program_of_npu.size for one in compared]
+    begin = np.cumsum([0, *sizes])
+    places, blocks = list[Ints](), list[AlikeSet]()
+    for one, at, size in zip(compared, begin[:-1].tolist(), sizes, strict=True):
+        places.append(np.arange(size) if one.inputs.where is None else one.inputs.where)
+        blocks += [
+            AlikeSet(members=own.members + at, traits=own.traits, partners=own.partners + at)
+            for own in one.blocks
+        ]
+    found = alike_on_links(int(begin[-1]), blocks, np.concatenate(places), whole.graph)
+    parts = np.split(found.class_of_npu, begin[1:-1])
+    # classes are numbered by their first members, and no class has members of two runs
+    classes = [part - part[0] for part in parts]
+    return Flow(whole.dimensions, found.ways), classes
+
+
+def _compared(inputs: EngineInput) -> _Compared:
     programs = list(inputs.programs)
     actions = [node_actions(program) for program in programs]
     rows = [np.flatnonzero(action == layout.ACTION_COLLECTIVE) for action in actions]
@@ -205,11 +173,9 @@ def fold(inputs: EngineInput) -> Representatives:
             index = int(inputs.program_of_npu[npus[0]])
             blocks.append(_block(inputs, npus, rows[index], slots, transfers, answers))
     _require_all_members(inputs, slots)
-    class_of_npu = alike(shape_of_npu.size, _with_passed(inputs, blocks))
-    _, npus = np.unique(class_of_npu, return_index=True)
-    if npus.size == class_of_npu.size:
-        raise CannotFoldError("no two NPUs are alike")
-    return _cast(inputs, class_of_npu, npus, slots, transfers, answers)
+    return _Compared(
+        inputs=inputs, slots=slots, transfers=transfers, answers=answers, blocks=blocks
+    )
 
 
 def _surely_different(inputs: EngineInput) -> bool:
@@ -228,7 +194,7 @@ def _refuse_shared_state(inputs: EngineInput) -> None:
     options = inputs.options
     shared = inputs.remote_memory.kind in ("per_node", "pool")
     reason = ""
-    if inputs.backend_class.kernel_code == layout.OUTSIDE:
+    if inputs.backend_class.kernel_code == layout.OUTSIDE and not _is_fair(inputs):
         reason = "the network takes every message by itself"
     elif options.has_schedules and inputs.backend_class.messages_meet:
         reason = "members of a synthesised collective send over links of others"
@@ -285,13 +251,21 @@ def _block(
     if transfers[first].peers.size:
         columns.append(np.stack([transfers[i].peers for i in index.tolist()]))
     partners = np.concatenate(columns, axis=1) if columns else np.empty((npus.size, 0), np.int64)
-    traits = [ways(inputs, npus, partners), shared_links(inputs, partners)]
+    traits = _traits_of_ways(inputs, npus, partners)
     traits += [line.index_of(npus)[:, None] for line in lines if line.places]
     if inputs.start_ns is not None:
         traits.append(inputs.start_ns[npus][:, None])
     if transfers[first].sends.keys:
         traits.append(np.stack([answers[npu] for npu in npus.tolist()]))
     return AlikeSet(members=npus, traits=np.concatenate(traits, axis=1), partners=partners)
+
+
+def _traits_of_ways(inputs: EngineInput, npus: Ints, partners: Ints) -> list[Ints]:
+    """Marks of the ways to the partners, by themselves and among each other."""
+    if _is_fair(inputs):
+        refuse_own(npus, partners)
+        return [first_relation(partners)]
+    return [ways(inputs, npus, partners), shared_links(inputs, partners)]
 
 
 def _with_passed(inputs: EngineInput, blocks: list[AlikeSet]) -> list[AlikeSet]:

@@ -8,6 +8,7 @@ so on back to the start, the numbers of the NPUs decide, and these differ within
   everywhere.
 * Within a tie, the events of an NPU that were caused at one and the same NPU, on one strand there,
   are a *strand*. They are in one order everywhere, as their causes are.
+* Arrivals that a network outside the kernel tells of at once are a tie, each a strand of its own.
 * Events of one tie on different strands may change places from one NPU to the next. That does no
   harm as long as they touch different things: queues, walks, links, pairs of sends and receives,
   the NPU's program. Each of these bears the mark (tie and strand) of who touched it last; where
@@ -69,6 +70,16 @@ def _new_strand(arena: Ints, npu: int) -> int:
     if strand == _STRANDS - 1:
         _give_up(arena)
     return strand
+
+
+@kernel
+def note_arrival(arena: Ints, number: int) -> None:
+    """Assign the *number*-th of the arrivals that are told at once to a strand of its own."""
+    if number == 0:
+        arena[f.TIES] += 1
+    if number >= _STRANDS - 1:
+        _give_up(arena)
+    arena[f.MARK] = arena[f.TIES] * _STRANDS + number
 
 
 @kernel
