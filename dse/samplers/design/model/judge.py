@@ -36,8 +36,8 @@ _CAUTION = 2.0
 Those chosen are the ones of which the model thinks too well.
 """
 
-_POOR = 0.2
-"""Part by which targets that are worse than the median count."""
+_GOOD, _POOR = 64, 0.2
+"""Better targets, or half of all if that is more; and part by which the worse ones count."""
 
 _SLIM = 1e-6
 """Likelihood to pass that every design is granted."""
@@ -282,11 +282,12 @@ class Judge:
 
 
 def squeezed(targets: Floats) -> Floats:
-    """*targets*, (N, K), of which what is worse than the median counts by a part alone.
+    """*targets*, (N, K), of which those that are not among the better ones count by a part alone.
 
     A model of all designs has to tell the good ones apart, not how bad the others are.
     """
-    middle = np.median(targets, axis=0)
+    last = min(max(len(targets) // 2, _GOOD), len(targets) - 1)
+    middle = np.sort(targets, axis=0)[last]
     return np.asarray(np.minimum(targets, middle + _POOR * (targets - middle)))
 
 
