@@ -1,4 +1,4 @@
-"""Plans for small spaces, all of whose designs are judged: no way of moves need lead to the best."""
+"""Plans for small spaces, where no way of moves need lead to the best: all designs are judged."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -23,9 +23,7 @@ class Whole:
         self._space, self._breeder, self._judge = space, breeder, judge
         self._every: Genomes | None = None
 
-    def plan(
-        self, is_known: Callable[[Keys], Flags], draws: Sequence[Weights]
-    ) -> Genomes | None:
+    def plan(self, is_known: Callable[[Keys], Flags], draws: Sequence[Weights]) -> Genomes | None:
         """New designs to try next, in order: one for each of *draws*, weights of the objectives.
 
         Args:

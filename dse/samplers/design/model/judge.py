@@ -103,12 +103,13 @@ class Judge:
         self._span = np.maximum(values[: max(3, front)].max(axis=0) - self._low, 1e-9)
         points = self._features.of(genomes)
         targets = self._aims.targets(genomes, values)
-        if self._is_whole:
-            targets = squeezed(targets)
         self._is_bounded = self._hopes is not None and elite.is_logarithmic
         expected = self._expected(genomes, all_closely=True)
         self._is_bounded = bool(expected.size)
-        targets = targets - expected if self._is_bounded else targets
+        if self._is_bounded:
+            targets = targets - expected
+        elif self._is_whole:
+            targets = squeezed(targets)
         tries = _TRIES
         if not self._models:
             tries *= 5
@@ -151,6 +152,7 @@ class Judge:
         passes = np.zeros(len(genomes))
         if likely is not None:
             passes = _CAUTION * np.log(np.maximum(1.0 - likely, _SLIM))
+            passes -= averse(np.zeros((len(genomes), 1)), likely)[:, 0]
         if not self._models:
             return np.argsort(-passes, kind="stable")[: len(draws)]
         points = self._features.of(genomes)
