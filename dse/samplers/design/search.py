@@ -277,7 +277,7 @@ class DesignSearch:
     def _planned(self, results: int) -> Genomes | None:
         """What to try next in a small space, all of which is looked at; None: breed.
 
-        There is one more for each that is drawn or moved instead, and for what is known already.
+        There are twice as many as will be asked for, since some may turn out to be known.
         """
         if self._whole is None or self._lessons % self._settings.pause(self._told):
             return None

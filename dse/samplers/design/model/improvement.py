@@ -35,7 +35,7 @@ def log_improvement(least: float, mean: Floats, deviation: Floats) -> Floats:
     below = (least - mean) / deviation
     near = np.maximum(below, _FAR)
     density = np.exp(-0.5 * near**2) / sqrt(2 * pi)
-    gain = density + near * 0.5 * _erfc(-near / sqrt(2)).astype(np.float64)
+    gain = density + near * 0.5 * np.asarray(_erfc(-near / sqrt(2)), np.float64)
     tail = -0.5 * below**2 - 0.5 * np.log(2 * pi) - 2.0 * np.log(np.maximum(-below, 1.0))
     return np.asarray(np.log(deviation) + np.where(below > _FAR, np.log(gain), tail))
 
