@@ -275,7 +275,7 @@ class DesignSearch:
         return bred, promise
 
     def _planned(self, results: int) -> Genomes | None:
-        """What to try next in a small space, all of which is looked at; None: breed.
+        """Designs to try next in a small space, all of which is looked at; None: breed.
 
         There are twice as many as will be asked for, since some may turn out to be known.
         """
