@@ -4,10 +4,10 @@
         [--seeds 10] [--trials 300] [--window 8] [--sampler design] [--tables DIR]
 
 Problems are drawn by number (``small_problems``). The first of them are for developing a search;
-``HELD_OUT``, which nobody has looked at, is for judging it: those between have been. Regret is by how much the best value found
-of an objective is above the least of all designs: *first* counts seeds with none in the first
-objective, *all* those with none in any. DIR keeps what designs are worth between runs. The last
-line is one JSON object.
+``HELD_OUT``, which nobody has looked at, is for judging it: those between have been. Regret is by
+how much the best value found of an objective is above the least of all designs: *first* counts
+seeds with none in the first objective, *all* those with none in any. DIR keeps what designs are
+worth between runs. The last line is one JSON object.
 """
 
 import argparse
