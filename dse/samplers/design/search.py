@@ -30,7 +30,7 @@ from dse.samplers.design.pools import Pools
 from dse.samplers.design.screen import Screen, anything
 from dse.samplers.design.settings import Litter, Settings
 from dse.samplers.design.trims import Trims
-from dse.samplers.design.whole import Whole
+from dse.samplers.design.whole import Whole, is_small
 
 Accept = Callable[[Genome], bool]
 """Filter of designs to ask for."""
@@ -69,6 +69,9 @@ class DesignSearch:
         """
         self._space, self._seed, self._hopes = space, seed, hopes
         self._settings, self._opened = settings or Settings(), opened
+        small = is_small(space) and self._settings.children > 0
+        if small:
+            self._settings = self._settings.for_small()
         self._elite = Elite(self._settings.memory)
         admits, amounts = screen or anything, None
         aims: Aims = EachByItself()
@@ -80,8 +83,8 @@ class DesignSearch:
         self._breeder = Breeder(space, admits, self._settings, fold)
         self._archive = Archive()
         self._trims = Trims(self._breeder.near, amounts, self._breeder.admits, self._outcome)
-        self._judge = Judge(space, aims, seed, hopes)
-        self._whole = Whole(space, self._breeder, self._judge)
+        self._judge = Judge(space, aims, seed, hopes, is_whole=small)
+        self._whole = Whole(space, self._breeder, self._judge) if small else None
         self._beaten: set[int] = set()
         self._tried: set[int] = set()
         self._queue: deque[Genome] = deque()
@@ -230,7 +233,9 @@ class DesignSearch:
         litter = self._settings.litter(results)
         self._judge.make_room(self._settings.new_plans(self._told, results))
         if litter is not None:
-            bred, promise = self._bred(litter)
+            bred = self._planned(results)
+            if bred is None:
+                bred, promise = self._bred(litter)
         self._pools = self._new_pools()
         self._pools.fill(self._elite, results, bred, promise)
         self._offer_untried()
@@ -267,28 +272,26 @@ class DesignSearch:
                 assert more is not None, "what was known of the others is known of these"
                 promise = np.concatenate([promise, more])
                 bred = Genomes.joined([bred, found])
-        return self._joined(bred, promise)
+        return bred, promise
 
-    def _joined(self, bred: Genomes, promise: Floats | None) -> tuple[Genomes, Floats | None]:
-        """Designs *bred* and what they promise, with those that a look at a small space adds."""
-        if promise is None or self._lessons % self._settings.pause(self._told):
-            return bred, promise
-        found = self._whole.shortlist(self._archive.knows, bred, self._weights(_WHOLE))
-        if found is None or not len(found):
-            return bred, promise
-        more = self._judge.hopes(found)
-        assert more is not None, "what was known of the others is known of these"
-        return Genomes.joined([bred, found]), np.concatenate([promise, more])
+    def _planned(self, results: int) -> Genomes | None:
+        """Designs to try next in a small space, all of which is looked at; None: breed.
+
+        There are twice as many as will be asked for, since some may turn out to be known.
+        """
+        if self._whole is None or self._lessons % self._settings.pause(self._told):
+            return None
+        return self._whole.plan(self._archive.knows, self._weights(_WHOLE, 2 * results))
 
     def _promising(self, promise: Floats, turn: int) -> NDArray[np.int64]:
         """Numbers of designs that are the best by some weights of the objectives."""
-        draws = self._weights(turn)
+        draws = self._weights(turn, self._settings.parents)
         return np.unique([scalarised(promise.T, weights).argmin() for weights in draws])
 
-    def _weights(self, turn: int) -> list[Weights]:
+    def _weights(self, turn: int, count: int) -> list[Weights]:
         """Weights of the objectives for one use in a lesson."""
         random = Random((self._seed << 40 | self._told) + (turn << 80))
-        ends, count = self._aims.searched(self._objectives), self._settings.parents
+        ends = self._aims.searched(self._objectives)
         return [drawn_weights(self._objectives, ends, random) for _ in range(count)]
 
     def _new_pools(self) -> Pools:
@@ -333,7 +336,7 @@ class DesignSearch:
 
 
 _WHOLE = 1 << 10
-"""Use of weights that shortlists are made with, beside the turns of generations."""
+"""Use of weights that plans are made with, beside the turns of generations."""
 
 _CHILDREN, _UNTRIED = 1, 4
 """Kinds of luck that children and untried plans are bred with; those of pools lie between."""

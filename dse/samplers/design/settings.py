@@ -1,6 +1,6 @@
 """Settings of the design search, with defaults that serve every problem."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
 
 
@@ -43,6 +43,10 @@ class Settings:
     lesson: int = 16
     course: int = 8
     searches: int = 1
+
+    def for_small(self) -> "Settings":
+        """Settings for a space that is looked at as a whole: each result is of more use there."""
+        return replace(self, lesson=min(self.lesson, _SHORT_LESSON))
 
     def next_lesson(self, told: int) -> int:
         """Number of results at which the lesson after that at *told* results begins.
@@ -112,6 +116,9 @@ _MANY, _PARTS, _LONGEST = 1000, 128, 64
 """Results from which on uniform draws and new plans get fewer, and lessons longer: one first lesson
 for so many results, so many times at most.
 """
+
+_SHORT_LESSON = 8
+"""Results of a lesson in a small space."""
 
 _PAUSE = 8
 """The whole of a small space is looked at again once results are more by one in so many."""

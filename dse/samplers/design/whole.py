@@ -1,4 +1,4 @@
-"""Shortlists of all designs of a small space, where no way of moves need lead to the best."""
+"""Plans for small spaces, where no way of moves need lead to the best: all designs are judged."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -9,13 +9,10 @@ from dse.samplers.design.breeder import Breeder
 from dse.samplers.design.columns.genomes import Flags, Genomes, Keys
 from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.model.judge import Judge
-from dse.samplers.design.pool import Weights, scalarised
+from dse.samplers.design.pool import Weights
 
 _MOST = 20_000
-"""Valid designs of a space that is small."""
-
-_EACH = 16
-"""Designs on a shortlist for each of its weights."""
+"""Valid designs of a space that is small, before checks."""
 
 
 class Whole:
@@ -24,40 +21,27 @@ class Whole:
     def __init__(self, space: GenomeSpace, breeder: Breeder, judge: Judge) -> None:
         """*breeder*: knows which designs pass; *judge*: what they promise."""
         self._space, self._breeder, self._judge = space, breeder, judge
-        self._is_small = is_small(space, _MOST)
         self._every: Genomes | None = None
 
-    def shortlist(
-        self,
-        is_known: Callable[[Keys], Flags],
-        others: Genomes,
-        draws: Sequence[Weights],
-    ) -> Genomes | None:
-        """The most promising designs that are neither known nor among *others*.
+    def plan(self, is_known: Callable[[Keys], Flags], draws: Sequence[Weights]) -> Genomes | None:
+        """New designs to try next, in order: one for each of *draws*, weights of the objectives.
 
         Args:
             is_known: Tells what is not new.
-            others: Designs that are judged already.
-            draws: Weights of the objectives.
+            draws: Weights.
 
         Returns:
-            None: the space is too large, or bounds say more.
+            None: bounds say more, or too little is known.
         """
-        if not self._is_small:
-            return None
         if self._every is None:
             every = self._breeder.as_known_again(every_genome(self._space)).distinct()
             self._every = every.at(self._breeder.admits(every))
         left = self._every.at(~is_known(self._every.keys()))
-        promise = self._judge.outlook(left) if len(left) else None
-        if promise is None:
-            return None
-        each = min(_EACH, len(left))
-        best = [np.argsort(scalarised(promise.T, one), kind="stable")[:each] for one in draws]
-        return left.at(np.unique(np.concatenate(best))).without(others)
+        chosen = self._judge.chosen(left, draws) if len(left) else None
+        return None if chosen is None else left.at(chosen)
 
 
-def is_small(space: GenomeSpace, most: int) -> bool:
+def is_small(space: GenomeSpace, most: int = _MOST) -> bool:
     """True if a space has no ranges and *most* designs at most."""
     return not space.reals and sum(map(prod, _rows(space).values())) <= most
 

@@ -1,17 +1,19 @@
 """Hopes for designs, by a model of each objective that the best designs teach."""
 
+from collections.abc import Sequence
 from random import Random
 
 import numpy as np
 
-from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes
+from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes, Ints
 from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.model.aims import Aims
 from dse.samplers.design.model.features import Features
+from dse.samplers.design.model.improvement import Unsure, log_improvement
 from dse.samplers.design.model.refusals import Refusals
 from dse.samplers.design.model.surrogate import GaussianProcess
-from dse.samplers.design.pool import Hopes
+from dse.samplers.design.pool import Hopes, Weights, scalarised
 
 _OPTIMISM = 1.0
 """Standard deviations by which the model's guesses are lowered."""
@@ -28,14 +30,47 @@ _TRIES = 5
 _SURE, _LAST = 0.9, 1e6
 """Likelihood from which a design counts as refused, and what it then promises less."""
 
+_CAUTION = 2.0
+"""Power of the likelihood that a design passes, by which its expected improvement counts.
+
+Those chosen are the ones of which the model thinks too well.
+"""
+
+_GOOD, _POOR = 64, 0.2
+"""Better targets, or half of all if that is more; and part by which the worse ones count."""
+
+_SLIM = 1e-6
+"""Likelihood to pass that every design is granted."""
+
+_SHORT = 512
+"""Designs of thousands among which several are chosen one after the other."""
+
+_CERTAIN = 1e-9
+"""Least standard deviation of a value, in spans of the front: that of exact ones."""
+
 
 class Judge:
     """Learns from the best designs so far."""
 
     def __init__(
-        self, space: GenomeSpace, aims: Aims, seed: int, hopes: Hopes | None = None
+        self,
+        space: GenomeSpace,
+        aims: Aims,
+        seed: int,
+        hopes: Hopes | None = None,
+        *,
+        is_whole: bool = False,
     ) -> None:
-        """*hopes*: proofs of what the objectives are at least; None: there are none."""
+        """Know nothing yet.
+
+        Args:
+            space: Of the designs.
+            aims: What is learned of them.
+            seed: The same seed and the same designs teach the same.
+            hopes: Proofs of what the objectives are at least; None: there are none.
+            is_whole: Whether all designs of the space will be judged at once.
+        """
+        self._is_whole = is_whole
         self._features, self._aims, self._hopes = Features(space), aims, hopes
         self._seed, self._is_bounded = seed, False
         self._models: list[GaussianProcess] = []
@@ -71,7 +106,10 @@ class Judge:
         self._is_bounded = self._hopes is not None and elite.is_logarithmic
         expected = self._expected(genomes, all_closely=True)
         self._is_bounded = bool(expected.size)
-        targets = targets - expected if self._is_bounded else targets
+        if self._is_bounded:
+            targets = targets - expected
+        elif self._is_whole:
+            targets = squeezed(targets)
         tries = _TRIES
         if not self._models:
             tries *= 5
@@ -101,18 +139,69 @@ class Judge:
         promises = self._promises(genomes, hoped, expected)
         return promises if likely is None else averse(promises, likely)
 
-    def outlook(self, genomes: Genomes) -> Floats | None:
-        """``hopes`` of thousands: not lowered by how unsure the models are, which takes longest.
+    def chosen(self, genomes: Genomes, draws: Sequence[Weights]) -> Ints | None:
+        """Numbers of the designs among thousands to try next, one for each of the weights *draws*.
 
-        None where nothing is refused, so that moves lead everywhere, and where bounds are known,
-        to which the closest of each would have to be asked.
+        Each is expected to improve most on what is known, by its weights, and is chosen as if those
+        before it were told already. None where too little is known, and where bounds are, to which
+        the closest of each would have to be asked.
         """
         likely = self._refusals.likely(genomes)
-        if not self._models or self._is_bounded or likely is None:
+        if self._is_bounded or (likely is None and not self._models):
             return None
+        passes = np.zeros(len(genomes))
+        if likely is not None:
+            passes = _CAUTION * np.log(np.maximum(1.0 - likely, _SLIM))
+            passes -= averse(np.zeros((len(genomes), 1)), likely)[:, 0]
+        if not self._models:
+            return np.argsort(-passes, kind="stable")[: len(draws)]
         points = self._features.of(genomes)
-        guessed = np.stack([model.means(points) for model in self._models], axis=1)
-        return averse(self._promises(genomes, guessed, np.zeros((1, 0))), likely)
+        guessed = [model.guess(points) for model in self._models]
+        mean, deviation = (np.stack(one, axis=1) for one in zip(*guessed, strict=True))
+        gains = self._gains(genomes, mean, deviation, draws)
+        each = max(_SHORT // len(gains), 1)
+        best = [np.argsort(-(own + passes), kind="stable")[:each] for own in gains.values()]
+        short = np.unique(np.concatenate(best))
+        picked = self._picked(genomes.at(short), points[short], mean[short], passes[short], draws)
+        return short[picked]
+
+    def _picked(
+        self,
+        genomes: Genomes,
+        points: Floats,
+        mean: Floats,
+        passes: Floats,
+        draws: Sequence[Weights],
+    ) -> list[int]:
+        """``chosen`` of a shortlist, one after the other."""
+        unsure, left = Unsure(self._models, points), np.zeros(len(genomes))
+        picked: list[int] = []
+        for weights in draws[: len(genomes)]:
+            gains = self._gains(genomes, mean, unsure.deviations(), [weights])
+            at = int(np.argmax(next(iter(gains.values())) + passes + left))
+            left[at] = -np.inf
+            unsure.tell(at)
+            picked.append(at)
+        return picked
+
+    def _gains(
+        self, genomes: Genomes, mean: Floats, deviation: Floats, draws: Sequence[Weights]
+    ) -> dict[bytes, Floats]:
+        """Logarithms of the expected improvements, (N,), for each of *draws* that differs."""
+        middle = self._aims.values(genomes, mean)
+        promise = (middle - self._low) / self._span
+        doubt = np.abs(self._aims.values(genomes, mean + deviation) - middle) / self._span
+        known, gains = (self._front - self._low) / self._span, {}
+        for weights in draws:
+            if weights.tobytes() in gains:
+                continue
+            value = scalarised(promise.T, weights)
+            first = (promise * weights).argmax(axis=1)
+            spread = (doubt * weights)[np.arange(len(doubt)), first]
+            least = float(scalarised(known.T, weights).min())
+            own = log_improvement(least, value, np.maximum(spread, _CERTAIN))
+            gains[weights.tobytes()] = own
+        return gains
 
     def proven(self, genomes: Genomes) -> Floats | None:
         """``hopes`` by the bounds alone; None: there are none."""
@@ -192,6 +281,16 @@ class Judge:
         self._room -= len(chosen)
         self._met.update(chosen)
         return near & np.isin(plans, list(self._met))
+
+
+def squeezed(targets: Floats) -> Floats:
+    """*targets*, (N, K), of which those that are not among the better ones count by a part alone.
+
+    A model of all designs has to tell the good ones apart, not how bad the others are.
+    """
+    last = min(max(len(targets) // 2, _GOOD), len(targets) - 1)
+    middle = np.sort(targets, axis=0)[last]
+    return np.asarray(np.minimum(targets, middle + _POOR * (targets - middle)))
 
 
 def averse(promises: Floats, likely: Floats) -> Floats:

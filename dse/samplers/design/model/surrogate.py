@@ -97,7 +97,14 @@ _AT_ONCE = 48
 
 
 class GaussianProcess:
-    """One output with a Matern 5/2 kernel whose length scales are learned step by step."""
+    """One output with a Matern 5/2 kernel whose length scales are learned step by step.
+
+    Attributes:
+        noise: Variance that the kernel leaves unexplained, in units of *spread* squared.
+        spread: Standard deviation of the output among what was learned.
+    """
+
+    noise = _NOISE
 
     def __init__(self, owner: NDArray[np.int64]) -> None:
         """*owner*, (F,): which knob each coordinate belongs to; a knob has one length scale."""
@@ -127,11 +134,11 @@ class GaussianProcess:
 
     def fit(self, points: Floats, values: Floats) -> None:
         """Learn the output from *points*, (N, F), and *values*, (N,)."""
-        self._mean, self._spread = float(values.mean()), float(values.std()) + 1e-12
+        self._mean, self.spread = float(values.mean()), float(values.std()) + 1e-12
         scaled = points / np.exp(self._logs)[self._owner]
         self._rows, self._is_row = in_blocks(scaled), in_blocks(np.ones((len(points), 1)))
         self._root = _root(scaled)
-        self._half = self._root.solve(in_blocks(((values - self._mean) / self._spread)[:, None]))
+        self._half = self._root.solve(in_blocks(((values - self._mean) / self.spread)[:, None]))
 
     def guess(self, points: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation, (N,) float64 each, at *points*, (N, F)."""
@@ -143,17 +150,21 @@ class GaussianProcess:
             mean[part] = (reach * self._half).sum(axis=(0, 1))
             variance[part] = 1.0 - (reach**2).sum(axis=(0, 1))
         deviation = np.sqrt(np.maximum(variance, 1e-9))
-        return mean * self._spread + self._mean, deviation * self._spread
+        return mean * self.spread + self._mean, deviation * self.spread
 
-    def means(self, points: Floats) -> Floats:
-        """The means of ``guess`` alone, at a fraction of what it takes."""
-        weights = self._is_row * self._root.solve_back(self._half)
-        scales, mean = np.exp(self._logs)[self._owner], np.empty(len(points))
+    def reach(self, points: Floats) -> Floats:
+        """(R, N): products of its columns are what is known in common of *points*, (N, F)."""
+        parts = []
         for first in range(0, len(points), _AT_ONCE):
-            part = slice(first, first + _AT_ONCE)
-            reach = _matern(_squares(self._rows, points[part] / scales))
-            mean[part] = (reach * weights).sum(axis=(0, 1))
-        return mean * self._spread + self._mean
+            scaled = points[first : first + _AT_ONCE] / np.exp(self._logs)[self._owner]
+            part = self._root.solve(self._is_row * _matern(_squares(self._rows, scaled)))
+            parts.append(part.reshape(-1, len(scaled)))
+        return np.concatenate(parts, axis=1)
+
+    def alike(self, point: Floats, points: Floats) -> Floats:
+        """(N,) the kernel between *point*, (F,), and *points*, (N, F)."""
+        away = (points - point) / np.exp(self._logs)[self._owner]
+        return _matern((away**2).sum(axis=1))
 
     def _likelihood(self, logs: Floats, points: Floats, target: Floats) -> float:
         """Logarithm of the likelihood of *target* times that of the scales, less a constant."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dse.samplers.design.columns.genomes import Flags, Floats, Ints
 
-_ROUNDS, _DEPTH = 20, 3
+_ROUNDS, _DEPTH = 60, 3
 """Trees, and questions that each asks of a point."""
 
 _RATE = 0.2

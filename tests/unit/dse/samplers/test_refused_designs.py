@@ -10,7 +10,6 @@ import pytest
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace
 from dse.samplers.design.model.judge import averse
 from dse.samplers.design.model.refusals import Refusals
-from dse.samplers.design.model.surrogate import GaussianProcess
 from dse.samplers.design.model.trees import Trees
 from dse.samplers.design.whole import every_genome, is_small
 from dse.space import RunFacts, SpaceFile, build_space
@@ -82,14 +81,6 @@ def test_trees_learn_what_depends_on_two_coordinates_together() -> None:
     assert ((likely > 0.5) == differ).all()
     alike = Trees(np.ones((10, 2)), np.arange(10) < 4, Random(0)).likely(np.ones((1, 2)))
     assert alike[0] == pytest.approx(5 / 12)
-
-
-def test_means_alone_are_those_of_the_whole_guess() -> None:
-    rng = np.random.default_rng(0)
-    points, model = rng.random((150, 3)), GaussianProcess(np.arange(3))
-    model.fit(points, np.sin(5 * points[:, 0]) + points[:, 1])
-    others = rng.random((100, 3))
-    np.testing.assert_allclose(model.means(others), model.guess(others)[0], atol=1e-9)
 
 
 def test_what_is_refused_for_almost_certain_comes_last_and_all_else_keeps_its_order() -> None:

@@ -1,0 +1,68 @@
+"""Expected improvement, and several designs that are chosen by it at once.
+
+Source: D. Jones, M. Schonlau and W. Welch, "Efficient global optimization of expensive black-box
+functions", Journal of Global Optimization 13, 1998, equation 15; T. Desautels, A. Krause and J.
+Burdick, "Parallelizing exploration-exploitation tradeoffs in Gaussian process bandit optimization",
+JMLR 15, 2014: how unsure a model is after a point is told does not depend on what is told of it.
+"""
+
+from collections.abc import Sequence
+from math import erfc, pi, sqrt
+
+import numpy as np
+
+from dse.samplers.design.columns.genomes import Floats
+from dse.samplers.design.model.surrogate import GaussianProcess
+
+_FAR = -6.0
+"""Standard deviations beyond which the first term of the tail's series is close enough."""
+
+_LEAST_VARIANCE = 1e-12
+
+_erfc = np.frompyfunc(erfc, 1, 1)
+
+
+def log_improvement(least: float, mean: Floats, deviation: Floats) -> Floats:
+    """Natural logarithm of how far below *least* a normal variable is expected to come.
+
+    What lies above counts as no improvement.
+
+    Args:
+        least: The best that is known.
+        mean: (N,) of the variables.
+        deviation: (N,) standard deviations, above 0.
+    """
+    below = (least - mean) / deviation
+    near = np.maximum(below, _FAR)
+    density = np.exp(-0.5 * near**2) / sqrt(2 * pi)
+    gain = density + near * 0.5 * np.asarray(_erfc(-near / sqrt(2)), np.float64)
+    tail = -0.5 * below**2 - 0.5 * np.log(2 * pi) - 2.0 * np.log(np.maximum(-below, 1.0))
+    return np.asarray(np.log(deviation) + np.where(below > _FAR, np.log(gain), tail))
+
+
+class Unsure:
+    """Standard deviations of models at points, as they would be with some of these told."""
+
+    def __init__(self, models: Sequence[GaussianProcess], points: Floats) -> None:
+        """*points*, (N, F)."""
+        self._models, self._points = models, points
+        self._reaches = [model.reach(points) for model in models]
+        self._variances = [
+            np.maximum(1.0 - (reach**2).sum(axis=0), _LEAST_VARIANCE) for reach in self._reaches
+        ]
+
+    def deviations(self) -> Floats:
+        """(N, models)."""
+        pairs = zip(self._models, self._variances, strict=True)
+        return np.stack([np.sqrt(own) * model.spread for model, own in pairs], axis=1)
+
+    def tell(self, at: int) -> None:
+        """Be as sure as if the outcome at point *at* were known."""
+        for number, model in enumerate(self._models):
+            reach = self._reaches[number]
+            shared = model.alike(self._points[at], self._points)
+            shared = shared - (reach * reach[:, [at]]).sum(axis=0)
+            row = shared / np.sqrt(max(shared[at], 0.0) + model.noise)
+            self._reaches[number] = np.concatenate([reach, row[None]])
+            left = self._variances[number] - row**2
+            self._variances[number] = np.maximum(left, _LEAST_VARIANCE)
