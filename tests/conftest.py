@@ -1,11 +1,16 @@
-"""Holds what every test runs to sums that all versions of Python round alike."""
+"""Holds what every test runs to plain sums, and keeps what several files of tests share."""
 
 import builtins
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from several_levels import run, study_of
+
+import dse
+from dse.results.result import StudyResult
 
 PACKAGES = ("simcore", "dse")
 
@@ -28,3 +33,17 @@ def sums_of_floats_are_plain() -> Iterator[None]:
     builtins.sum = checked
     yield
     builtins.sum = summed
+
+
+@pytest.fixture(scope="session")
+def folder_of_levels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a study whose best designs are judged again at a finer fidelity."""
+    path = tmp_path_factory.mktemp("fidelities") / "study"
+    run(study_of(), path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def result_of_levels(folder_of_levels: Path) -> StudyResult:
+    """Results of that study."""
+    return dse.load_study(folder_of_levels)

@@ -153,7 +153,7 @@ def test_it_does_with_more_slots_and_streams(compute_slots: int, streams: int, j
 @given(job=jobs())
 def test_it_does_where_no_shorter_run_is_tried_and_the_run_itself_leaps(job: Job) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan_code, "_SHORT_RUNS", 0)
+        patch.setattr(plan_code, "_short_runs", lambda *_: ())
         iteration = compare(job)
     assert iteration is None or iteration.repeated == 0
 
@@ -168,7 +168,7 @@ def test_a_run_leaps_over_its_steady_state(
         runs.append(run_pipeline(*arguments))
         return runs[-1]
 
-    monkeypatch.setattr(plan_code, "_SHORT_RUNS", 0)
+    monkeypatch.setattr(plan_code, "_short_runs", lambda *_: ())
     monkeypatch.setattr(by_stages, "run_pipeline", recorded)
     model = Model.build(name="m", layers=8, hidden=256, heads=8, ffn=1024, vocabulary=1024)
     dimension = Dimension.build(

@@ -79,7 +79,7 @@ def test_an_engine_that_is_not_there_or_cannot_do_it_makes_a_design_infeasible(
         ({"mover": "core"}, {}, "system.mover: mover must be one of cores, copy_engines, nic (did"),
         ({"reducer": "cores"}, {}, "system.reducer: needs a mover beside it, but got 'cores'"),
         ({"mover_cores": 3}, {}, "system.mover_cores: needs a mover beside it, but got 3"),
-        ({"mover": "cores"}, {"backend": "congestion_aware"}, "where messages meet on links"),
+        ({"mover": "cores"}, {"backend": "packet"}, "system.mover: must be left out with packet"),
         ({"mover": "test_mover_facts:Nothing"}, {}, "test_mover_facts:Nothing"),
     ],
 )

@@ -24,6 +24,16 @@ from dse.study.trials import Trial
 from simcore import ConfigError
 
 
+@pytest.fixture
+def folder(folder_of_levels: Path) -> Path:
+    return folder_of_levels
+
+
+@pytest.fixture
+def result(result_of_levels: StudyResult) -> StudyResult:
+    return result_of_levels
+
+
 def test_the_front_is_that_of_the_designs_judged_at_the_finest_level(result: StudyResult) -> None:
     study = result.study
     evaluator = build_evaluator(study.judged_at(FINE).evaluator_input)

@@ -28,6 +28,16 @@ from simcore.engines.machine_times import MachineTimes, ProgramTimes
 from simcore.errors import ConfigError
 
 
+@pytest.fixture
+def folder(folder_of_levels: Path) -> Path:
+    return folder_of_levels
+
+
+@pytest.fixture
+def result(result_of_levels: StudyResult) -> StudyResult:
+    return result_of_levels
+
+
 def test_a_control_on_the_front_is_told(result: StudyResult) -> None:
     study = result.study
     (control, *_) = promotion(study, searched_rows(study, result.rows)).controls
