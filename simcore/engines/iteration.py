@@ -144,6 +144,11 @@ class IterationRunner:
         self._of_machine += (placed.told(),)
         return self
 
+    def among(self, where: Ints, around: tuple[NetworkDimension, ...]) -> Self:
+        """This runner, whose ranks are on NPUs *where* of a machine with dimensions *around*."""
+        self._machine = self._machine.among(where, around)
+        return self
+
     def run(self, workload: Workload, plan: ParallelPlan) -> Iteration:
         """One iteration, by the engine that ``choose`` names.
 
@@ -163,25 +168,17 @@ class IterationRunner:
             return self.run_graph(known.graph(known.batches), choice)
         return self._iteration(known.program, known.counts, times, choice, ran)
 
-    def run_among(
-        self, where: Ints, around: tuple[NetworkDimension, ...], job: tuple[Workload, ParallelPlan]
-    ) -> int | None:
-        """Time in ns of one iteration of a job on some NPUs of a larger machine, alone on it.
-
-        Args:
-            where: NPU of each rank.
-            around: Dimensions of the larger machine.
-            job: What runs.
+    def in_step_ns(self, workload: Workload, plan: ParallelPlan) -> int | None:
+        """Time in ns of one iteration with one NPU for those of a stage that stay in step.
 
         Returns:
-            None where NPUs of a stage need not stay in step, so that all have to be followed.
+            None where they need not, so that all have to be followed.
 
         Raises:
             InfeasibleError: As ``run``.
             SimulationError: As ``run``.
         """
-        self._machine = self._machine.among(where, around)
-        known, times = self._timed(*job)
+        known, times = self._timed(workload, plan)
         if times.taking is not None and times.loose != "":
             return None
         choice = choose(times, self._machine)

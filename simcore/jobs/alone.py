@@ -70,7 +70,7 @@ def run_alone(
     system = run.system.model_copy(update={"phase_end": "each"})
     compute = COMPUTE_MODELS[run.compute]()
     runner = IterationRunner(run.platform, system, compute, memo, backend)
-    took_ns = runner.run_among(where, around, (run.workload, run.plan))
+    took_ns = runner.among(where, around).in_step_ns(run.workload, run.plan)
     if took_ns is None:
         return None
     times, start = job.iterations, job.start_ns
