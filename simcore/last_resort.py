@@ -12,7 +12,8 @@ _LIBRARIES = ("numpy", "numba", "llvmlite", "pydantic", "pyyaml", "optuna", "pya
 def last_words(error: BaseException, program: str) -> tuple[str, int]:
     """The sentence and the exit code for an *error* that *program* did not foresee."""
     if isinstance(error, MemoryError):
-        return "this needs more memory than there is; allow more, or ask for less.", EXIT_BROKEN
+        told = str(error) or "this needs more memory than there is; allow more, or ask for less"
+        return f"{told}.", EXIT_BROKEN
     if isinstance(error, OSError) and not isinstance(error, ImportError):
         place = f"{error.filename}: " if error.filename is not None else ""
         return f"{place}{error.strerror or error}.", EXIT_BROKEN

@@ -64,11 +64,12 @@ def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTim
     """Run the programs of all NPUs; each stage is told by its NPU that ends last.
 
     Raises:
-        ConfigError: The NPUs take more memory than there is; says what to choose.
+        ConfigError: The NPUs take more memory than a run may; says what to choose.
+        MemoryError: They take more than this machine has.
         SimulationError: The NPUs wait for each other for ever; names the nodes.
     """
     nodes = sum(stage.nodes for stage in graph.stages) * graph.plan.npus_per_stage
-    if not memory.holds(nodes):
+    if not memory.may_take(nodes):
         raise _too_many(nodes, times, machine)
     platform, operator_ns = machine.platform, times.operator_ns
     lowered = lower(graph, platform.dimensions, operator_ns, times.collectives, times.transfer_ns)
@@ -84,7 +85,7 @@ def run_every_npu(graph: TrainingGraph, times: ProgramTimes, machine: MachineTim
 
 
 def _too_many(nodes: int, times: ProgramTimes, machine: MachineTimes) -> ConfigError:
-    """Error of a run whose NPUs take more memory than there is."""
+    """Error of a run whose NPUs take more memory than it may."""
     limit = f"follows all NPUs that differ: {memory.told(nodes)}"
     if machine.messages_meet and times.loose:
         rule = (

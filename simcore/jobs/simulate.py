@@ -178,7 +178,7 @@ class _Simulation:
                 )
                 raise ConfigError("system.mover", rule, got=one.job.run.system.mover)
         nodes = sum(one.nodes for one in ready)
-        if not memory.holds(nodes):
+        if not memory.may_take(nodes):
             names = ", ".join(one.job.name for one in ready)
             rule = f"must have fewer NPUs or micro-batches: they have {memory.told(nodes)}"
             raise ConfigError(KEY, rule, got=names)

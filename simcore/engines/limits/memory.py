@@ -1,12 +1,16 @@
-"""Memory that following nodes takes, against that of the machine."""
+"""Memory that following nodes takes, against what a run may take and what the machine has."""
 
 import os
 
 _BYTES_PER_NODE = 160
 """Bytes of a node of one NPU: its messages, its comparison with those of others, its state."""
 
+MOST_BYTES = 64e9
+"""Bytes that the nodes of a run may take, on every machine, so that the same inputs are refused
+everywhere."""
+
 _PART = 0.8
-"""Part of the memory that programs may take; messages and tables take more."""
+"""Part of the memory of a machine that nodes may take; messages and tables take more."""
 
 
 def memory_bytes() -> int | None:
@@ -17,12 +21,26 @@ def memory_bytes() -> int | None:
         return None
 
 
-def holds(nodes: int) -> bool:
-    """True if programs with so many *nodes* on all NPUs fit into memory."""
+def may_take(nodes: int) -> bool:
+    """True if a run may follow so many *nodes* on all NPUs together.
+
+    Raises:
+        MemoryError: It may, but this machine has too little memory; says how much is needed.
+    """
+    needed = nodes * _BYTES_PER_NODE
+    if needed > MOST_BYTES:
+        return False
     most = memory_bytes()
-    return most is None or nodes * _BYTES_PER_NODE <= _PART * most
+    if most is not None and needed > _PART * most:
+        raise MemoryError(
+            f"{nodes:,} nodes take some {needed / 1e9:.3g} GB, and this machine has "
+            f"{most / 1e9:.3g} GB in all; take a machine with more memory, or fewer NPUs or "
+            "micro-batches"
+        )
+    return True
 
 
 def told(nodes: int) -> str:
     """Clause on the memory that *nodes* take."""
-    return f"{nodes:,} nodes, some {nodes * _BYTES_PER_NODE / 1e9:.3g} GB, more than there is"
+    needed, most = nodes * _BYTES_PER_NODE / 1e9, MOST_BYTES / 1e9
+    return f"{nodes:,} nodes, some {needed:.3g} GB, of {most:.3g} GB that a run may take"

@@ -63,7 +63,9 @@ def test_a_report_that_fits_nowhere_is_told(
 
 
 def test_what_the_machine_lacks_is_no_fault_of_the_program() -> None:
-    assert last_words(MemoryError(), "dse")[1] == 1
+    sentence = "this needs more memory than there is; allow more, or ask for less."
+    assert last_words(MemoryError(), "dse") == (sentence, 1)
+    assert last_words(MemoryError("this takes 20 GB"), "dse") == ("this takes 20 GB.", 1)
     assert last_words(OSError(28, "No space left on device"), "dse") == (
         "No space left on device.",
         1,

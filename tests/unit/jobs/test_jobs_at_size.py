@@ -12,7 +12,7 @@ from simcore.engines.events.several import ProgramRun, SharedRun
 from simcore.engines.limits import memory
 from simcore.errors import ConfigError
 from simcore.jobs.alone import run_alone
-from simcore.jobs.file import load_jobs
+from simcore.jobs.file import Jobs, load_jobs
 from simcore.jobs.simulate import JobsSimulator, _Simulation, simulate_jobs
 from simcore.memo import Memo
 from simcore.network import Flow
@@ -106,23 +106,36 @@ def test_two_jobs_of_eight_million_nodes_each_on_their_own_servers_are_as_alone(
     assert found.links == ()
 
 
-def test_jobs_that_do_not_fit_into_memory_say_how_much_they_take(
+def _messages_that_meet() -> Jobs:
+    """One job on links where messages wait for each other, so that its NPUs are followed."""
+    work = {**job(Random(1), range(8), 8), "name": "a"}
+    network = {**STAR, "params": {"n": 16}}
+    return load_jobs(
+        {
+            "platform": {"npu": "h100_80", "network": network},
+            "backend": "congestion_aware_multidim",
+            "jobs": [work],
+        }
+    )
+
+
+def test_jobs_beyond_what_a_run_may_take_are_refused_on_every_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "MOST_BYTES", 10_000)
+    for machine_bytes in (None, 1_000, 10**15):
+        monkeypatch.setattr(memory, "memory_bytes", lambda most=machine_bytes: most)
+        rule = r"nodes, some .* GB, of 1e-05 GB that a run may take, but got 'a'"
+        with pytest.raises(ConfigError, match=rule):
+            JobsSimulator().simulate(_messages_that_meet())
+
+
+def test_a_machine_with_too_little_memory_is_told_apart_from_a_run_that_is_too_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(memory, "memory_bytes", lambda: 10_000)
-    rng = Random(1)
-    network = {**STAR, "params": {"n": 16}}
-    jobs = [{**job(rng, range(8), 8), "name": name} for name in ("a",)]
-    with pytest.raises(ConfigError, match=r"nodes, some .* GB, more than there is, but got 'a'"):
-        JobsSimulator().simulate(
-            load_jobs(
-                {
-                    "platform": {"npu": "h100_80", "network": network},
-                    "backend": "congestion_aware_multidim",
-                    "jobs": jobs,
-                }
-            )
-        )
+    with pytest.raises(MemoryError, match=r"nodes take some .* GB, and this machine has 1e-05 GB"):
+        JobsSimulator().simulate(_messages_that_meet())
 
 
 def test_computes_of_jobs_lose_time_to_their_own_messages_unless_links_are_shared() -> None:
