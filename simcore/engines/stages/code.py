@@ -102,7 +102,9 @@ def _messages(units: Ints, count: int) -> Ints:
     messages[message, f.TO_STAGE] = stage
     messages[message, f.TO_UNIT] = unit
     stage, unit = np.nonzero(units[:, :, f.SENDS] >= 0)
-    messages[units[stage, unit, f.SENDS], f.FROM_STAGE] = stage
+    message = units[stage, unit, f.SENDS]
+    messages[message, f.FROM_STAGE] = stage
+    messages[message, f.FROM_UNIT] = unit
     return messages
 
 

@@ -12,6 +12,12 @@ from simcore.kernels.npu import layout as n
 from simcore.kernels.npu.layout import as_record
 from simcore.kernels.stages import pipeline_calls
 from simcore.kernels.stages import stage_layout as f
+from simcore.kernels.stages.order.history import (
+    DECISION_FIELDS,
+    HISTORY_WORDS,
+    MOST_DECISIONS,
+    TRACE_WORDS,
+)
 from simcore.kernels.stages.pipeline_period import SNAPSHOTS
 from simcore.kernels.stages.pipeline_run import FINISHED
 from simcore.machine.system import ExecutionProfile
@@ -28,7 +34,7 @@ class Workspace:
         limit_bytes: Largest array that is kept.
     """
 
-    def __init__(self, limit_bytes: int = 2**28) -> None:
+    def __init__(self, limit_bytes: int = 2**29) -> None:
         self._limit_bytes, self._words = limit_bytes, np.empty(0, np.int64)
 
     def prepare(self) -> None:
@@ -52,8 +58,9 @@ def _fresh(count: int) -> Ints:
 _PHASES = frozenset(map(str, PassPhase))
 _BLOCKS = 16
 _ENTRIES = 2048
-_STATES, _POOL = 2**13, 2**20
-_TABLE, _BUFFER = 2 * _STATES, 10 * _ENTRIES
+_STATES, _POOL, _BUFFER = 2**13, 2**20, 10 * _ENTRIES
+_MANY_MESSAGES, _LARGER = 2**14, 4
+"""A program of so many messages may lead to more states, and gets room for so many times more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -202,9 +209,9 @@ def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> 
         scratch=address["npu"] + code.stages * npu["npu_size"],
         times=address.pop("times") - n.DURATION,
         messages=code.messages,
-        table_size=_TABLE,
-        states=_STATES,
-        edges=_STATES,
+        table_size=sizes["state_table"],
+        states=sizes["edge_table"] // 2,
+        edges=sizes["edge_table"] // 2,
         buffer_size=_BUFFER,
         snapshot_size=sizes["snapshot"] // (SNAPSHOTS + 1),
         pool_end=end,
@@ -216,6 +223,7 @@ def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> 
 def _sizes(code: PipelineCode, npu_size: int) -> dict[str, int]:
     """Words of each part of ``live``, in order."""
     stages, accounts = code.stages, code.stages * (len(code.categories) + 1)
+    times = 1 if code.messages < _MANY_MESSAGES else _LARGER
     return {
         "npu": (stages + 3) * npu_size,
         "times": code.items * f.TIMES_FIELDS,
@@ -226,13 +234,18 @@ def _sizes(code: PipelineCode, npu_size: int) -> dict[str, int]:
         "steady": accounts,
         "arrival": code.messages * f.ARRIVAL_FIELDS,
         "started": len(code.shared) * (stages + 1),
-        "state": _STATES * f.STATE_FIELDS,
-        "state_table": _TABLE,
-        "edge": _STATES * f.EDGE_FIELDS,
-        "edge_table": _TABLE,
+        "state": times * _STATES * f.STATE_FIELDS,
+        "state_table": times * 2 * _STATES,
+        "edge": times * _STATES * f.EDGE_FIELDS,
+        "edge_table": times * 2 * _STATES,
         "buffer": _BUFFER,
         "snapshot": (SNAPSHOTS + 1) * (2 + accounts + 80 * stages),
-        "pool": _POOL,
+        "history": HISTORY_WORDS,
+        "trace": TRACE_WORDS,
+        "decision": MOST_DECISIONS * DECISION_FIELDS,
+        "decision_of": code.messages,
+        "shadow": stages * npu_size,
+        "pool": times * _POOL,
     }
 
 

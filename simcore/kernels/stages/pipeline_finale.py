@@ -15,9 +15,12 @@ from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
 from simcore.kernels.npu.feeder import book
 from simcore.kernels.stages import stage_layout as f
+from simcore.kernels.stages.order.compare import order_of
+from simcore.kernels.stages.order.replay import place_of
 from simcore.kernels.stages.pipeline_messages import (
     arrival_of,
     expect,
+    message_to,
     send,
     sent_after,
     unit_address,
@@ -61,8 +64,10 @@ def go_on_in_finale(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
             late = sent_after(live, live[stage + f.ARRIVES_AT], slot + f.SCHEDULED, n.ZERO)
     unit = live[stage + f.ARRIVES_UNIT] - live[stage + f.BEGAN]
     if late == 0 and order_matters_at(fixed, live, at, npu, unit, arrives):
-        live[f.FAILURE] = f.TIE
-    elif arrives != n.NEVER and late < 0:
+        late = _decide(fixed, live, at, number, slot)
+    if live[f.FAILURE] != 0:
+        return
+    if arrives != n.NEVER and late < 0:
         receive(fixed, live, at, npu, unit)
         live[stage + f.KNOWN] -= 1
         walk(fixed, live, at, npu, arrives)
@@ -71,6 +76,20 @@ def go_on_in_finale(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
         step(fixed, live, at, npu, slot)
     _drain(fixed, live, at, number)
     _look_ahead(fixed, live, at, number)
+
+
+@njit(cache=True)
+def _decide(fixed: Ints, live: Ints, at: Layout, number: int, slot: int) -> int:
+    """Order of the next message and of the node in a *slot*, which came to be at once."""
+    stage, npu = at.stage + number * f.STAGE_FIELDS, at.npu + number * at.npu_size
+    message = message_to(fixed, at, number, live[stage + f.ARRIVES_UNIT])
+    unit, place = place_of(fixed, live, at, npu, live[slot])
+    unit += live[stage + f.STATE]
+    now = live[slot + n.END]
+    order = order_of(fixed, live, at, number, message, unit, place, now)
+    if order == 0:
+        live[f.FAILURE] = f.TIE
+    return order
 
 
 @njit(cache=True)

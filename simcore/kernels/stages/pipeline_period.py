@@ -116,6 +116,8 @@ def _leap(fixed: Ints, live: Ints, at: Layout, units: int) -> None:
         ahead = max(last - 1 - _furthest(fixed, live, at, number), n.ZERO)
         times = min(times, ahead // units)
     live[f.LEAPT] = times * live[f.PERIODS]
+    live[f.LEAPT_AT] = live[f.HISTORY_END]
+    live[f.LEAPT_UNITS], live[f.LEAPT_NS] = times * units, times * live[f.PERIOD_NS]
     for number in range(at.stages):
         _move(fixed, live, at, number, times * units, times * live[f.PERIOD_NS])
     for place in range(at.stages * (at.categories + 1)):

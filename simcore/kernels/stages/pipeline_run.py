@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
 from simcore.kernels.stages import stage_layout as f
+from simcore.kernels.stages.order.compare import order_of
+from simcore.kernels.stages.order.history import FINALE_AT_END, FINALE_AT_MESSAGE, TRANSITION, note
+from simcore.kernels.stages.order.replay import place_of
 from simcore.kernels.stages.pipeline_finale import all_done, begin_finale, go_on_in_finale
 from simcore.kernels.stages.pipeline_messages import (
     arrival_of,
@@ -36,6 +39,7 @@ from simcore.kernels.stages.stage_memo import (
     order_matters,
     transition,
 )
+from simcore.kernels.stages.stage_npu import next_slot
 from simcore.kernels.stages.stage_states import restore
 
 FINISHED, FAILED = -1, -2
@@ -50,6 +54,7 @@ def start(fixed: Ints, live: Ints, at: Layout) -> None:
         live[counter] = 0
     live[f.RESOLVABLE] = -1
     live[f.POOL_END] = at.pool
+    live[f.HISTORY_END], live[f.TRACE_END] = at.history, at.trace
     _fill(live, at.arrival, at.messages * f.ARRIVAL_FIELDS, n.ZERO - 1)
     _fill(live, at.started, at.collectives * (at.stages + 1), n.ZERO - 1)
     _fill(live, at.course, at.sections * (f.COURSE_FIELDS + at.categories), n.ZERO)
@@ -122,7 +127,8 @@ def _go_ahead(fixed: Ints, live: Ints, at: Layout) -> None:
         if periods != n.NEVER:
             if waiting == 0:
                 moved = True
-                periods = periods + 1 if look_for_period(fixed, live, at) else n.NEVER
+                is_sought = live[f.DECISIONS] == 0 and look_for_period(fixed, live, at)
+                periods = periods + 1 if is_sought else n.NEVER
             elif not moved:  # a stage waits for what another one does in the next period
                 moved = True
                 periods = n.NEVER
@@ -205,6 +211,7 @@ def _begin_unit(
     what, age = 2 * piece + (1 if is_open else 0), fixed[record + f.FORWARD_AGE]
     if is_open and fixed[piece + f.LAST] < 0:
         npu, since = at.npu + number * at.npu_size, live[stage + f.SINCE]
+        note(live, at, number, FINALE_AT_END, source, what, age, since)
         restore(fixed, live, at, npu, source, since)
         end_chain(fixed, live, at, npu, what, age)
         live[stage + f.AT_UNIT] = unit
@@ -212,6 +219,7 @@ def _begin_unit(
         return
     edge = transition(fixed, live, at, source, what, age)
     if live[f.FAILURE] == 0:
+        note(live, at, number, TRANSITION, source, what, age, live[stage + f.SINCE])
         _follow(fixed, live, at, number, edge, live[stage + f.SINCE])
         live[stage + f.AT_UNIT] = unit
         _look_ahead_waiting(fixed, live, at, number)
@@ -231,8 +239,12 @@ def _end_unit(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
             pieces = fixed[at.program + number * f.PROGRAM_FIELDS + f.PIECES]
             what = 2 * (pieces + fixed[unit + f.WHICH] * f.PIECE_FIELDS)
             if order_matters(fixed, live, at, source, what, fixed[unit + f.FORWARD_AGE]):
-                live[f.FAILURE] = f.TIE
-                return
+                order = _decide(fixed, live, at, number, message)
+                if order == 0:
+                    return
+                is_open = order < 0
+            else:
+                live[stage + f.LEFT_OPEN] = 1
     _begin_unit(fixed, live, at, number, source, is_open)
 
 
@@ -259,18 +271,24 @@ def _wait(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     since, source = live[stage + f.SINCE], live[stage + f.STATE]
     arrival = live[arrival_of(at, message)]
     order = _order(live, at, number, message) if arrival >= 0 else 1
-    if order == 0 and order_matters(fixed, live, at, source, STEP, n.ZERO):
-        live[f.FAILURE] = f.TIE
-        return
+    if order == 0:
+        if order_matters(fixed, live, at, source, STEP, n.ZERO):
+            order = _decide(fixed, live, at, number, message)
+            if order == 0:
+                return
+        else:
+            live[stage + f.LEFT_OPEN] = 1
     if order >= 0:
         edge = transition(fixed, live, at, source, STEP, n.ZERO)
         if live[f.FAILURE] == 0:
+            note(live, at, number, TRANSITION, source, STEP, n.ZERO, since)
             _follow(fixed, live, at, number, edge, since)
             _look_ahead_waiting(fixed, live, at, number)
         return
     live[stage + f.KNOWN] -= 1
     if fixed[live[at.state + source * f.STATE_FIELDS + f.STATE_PIECE] + f.LAST] < 0:
         npu = at.npu + number * at.npu_size
+        note(live, at, number, FINALE_AT_MESSAGE, source, ARRIVAL, arrival - since, since)
         restore(fixed, live, at, npu, source, since)
         open_unit(fixed, live, at, npu, arrival)
         begin_finale(fixed, live, at, number, live[stage + f.AT_UNIT])
@@ -282,7 +300,24 @@ def _wait(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
         delay = n.ZERO
     edge = transition(fixed, live, at, source, ARRIVAL, delay)
     if live[f.FAILURE] == 0:
+        note(live, at, number, TRANSITION, source, ARRIVAL, delay, arrival - delay)
         _follow(fixed, live, at, number, edge, arrival - delay)
+
+
+@njit(cache=True)
+def _decide(fixed: Ints, live: Ints, at: Layout, number: int, message: int) -> int:
+    """Order of a message and a stage's next event, which came to be at once; 0: it failed."""
+    stage = at.stage + number * f.STAGE_FIELDS
+    npu, source = at.scratch, live[stage + f.STATE]
+    restore(fixed, live, at, npu, source, live[stage + f.SINCE])
+    slot = next_slot(live, at, npu)
+    now = live[slot + n.END]
+    unit, place = place_of(fixed, live, at, npu, live[slot])
+    unit += live[stage + f.AT_UNIT]
+    order = order_of(fixed, live, at, number, message, unit, place, now)
+    if order == 0:
+        live[f.FAILURE] = f.TIE
+    return order
 
 
 @njit(cache=True)

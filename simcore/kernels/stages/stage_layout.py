@@ -48,9 +48,9 @@ UNIT_FIELDS = 4
 UNITS, PIECES, FINALE_UNIT, REPEATS_FROM, REPEATS_TO = range(5)
 PROGRAM_FIELDS = 5
 
-# A message: the stage and the unit that receive it, and the stage that sends it.
-TO_STAGE, TO_UNIT, FROM_STAGE = range(3)
-MESSAGE_FIELDS = 3
+# A message: the stage and the unit that receive it, and those that send it.
+TO_STAGE, TO_UNIT, FROM_STAGE, FROM_UNIT = range(4)
+MESSAGE_FIELDS = 4
 
 # A stage's NPU while it is followed node by node: what the feeder knows, then numbers given to
 # events, its unit, its blocks of nodes (one per unit under way), last compute node of the current
@@ -96,9 +96,10 @@ EDGE_FIELDS = 8
 
 # Where a stage stands: mode, unit, state and its time, messages that are known and not yet used;
 # in the finale when the next of them comes, its address, its unit, the NPU's next slot, and the
-# unit with which it began.
+# unit with which it began; and the last record of its history (0: it has none, -1: it is lost), and
+# whether it is open which of the message of its unit and another event was first.
 MODE, AT_UNIT, STATE, SINCE, KNOWN, ARRIVES, ARRIVES_AT, ARRIVES_UNIT, AHEAD = range(9)
-BEGAN, STAGE_FIELDS = 9, 10
+BEGAN, HISTORY, LEFT_OPEN, STAGE_FIELDS = range(9, 13)
 
 # Counters of the run, at the start of ``live``: states, transitions, end of the pool, collective
 # that can be resolved (-1: none), why the run failed, transitions followed, snapshots taken, and
@@ -106,7 +107,10 @@ BEGAN, STAGE_FIELDS = 9, 10
 # which on a section is timed (-1: none is), since when, whether something else runs beside it, and
 # whether it has one collective at a time; and periods of the schedule that the run leapt over.
 STATES, EDGES, POOL_END, RESOLVABLE, FAILURE, FOLLOWED, SNAPSHOTS, PERIOD_NS, PERIODS = range(9)
-TIMED_NODE, TIMED_SINCE, TIMED_BESIDE, TIMED_IN_ROW, LEAPT, COUNTERS = range(9, 15)
+TIMED_NODE, TIMED_SINCE, TIMED_BESIDE, TIMED_IN_ROW, LEAPT = range(9, 14)
+HISTORY_END, TRACE_END, LEAPT_AT, LEAPT_UNITS, LEAPT_NS, DECISIONS = range(14, 20)
+WANTED, WANTED_STAGE, WANTED_UNIT, WANTED_PLACE, WANTED_AT = range(20, 25)
+COUNTERS = 25
 
 # How a section goes: its time (0: not known), and whether it has one collective at a time; then its
 # times by category.
@@ -144,6 +148,9 @@ class Layout(NamedTuple):
             table says counts only if that names its place, so tables need not be cleared.
         buffer, buffer_size: Where a record is written.
         snapshot, snapshot_size: The last moments at which a period began.
+        history, trace: Where the stages have been, and what was traced of it, see ``order``.
+        decision, decision_of: Orders of events that were decided; the last one of each message.
+        shadow: Of each stage an NPU on which its finale is traced.
         pool, pool_end: Records and logs.
     """
 
@@ -194,5 +201,10 @@ class Layout(NamedTuple):
     buffer_size: int
     snapshot: int
     snapshot_size: int
+    history: int
+    trace: int
+    decision: int
+    decision_of: int
+    shadow: int
     pool: int
     pool_end: int

@@ -54,10 +54,10 @@ def enter(
     last = fixed[piece + f.LAST]
     live[npu + f.LAST_NODE] = base + last if last >= 0 else -1
     live[npu + f.LAST_ENDS] = n.NEVER
-    _release(fixed, live, at, npu, base, fixed[piece + f.OUTSIDE])
+    release(fixed, live, at, npu, base, fixed[piece + f.OUTSIDE])
     live[npu + f.LOSS_AT] = _unfinished_exit(fixed, live, at, npu, forward_age)
     if live[npu + f.LOSS_AT] < 0:
-        _release(fixed, live, at, npu, base, fixed[piece + f.OUTSIDE] + f.NODE_FIELDS)
+        release(fixed, live, at, npu, base, fixed[piece + f.OUTSIDE] + f.NODE_FIELDS)
     if is_open and fixed[fixed[piece + f.RECEIVES]] >= 0:
         receive(fixed, live, at, npu, n.ZERO)
 
@@ -80,7 +80,7 @@ def receive(fixed: Ints, live: Ints, at: Layout, npu: int, unit: int) -> None:
     base = block << at.shift
     live[npu + f.UNDER_WAY] = live[npu + f.DECIDED] = n.NEVER
     live[npu + at.node + base + place] = f.DONE
-    _release(fixed, live, at, npu, base, fixed[piece + f.ROWS] + place * f.NODE_FIELDS)
+    release(fixed, live, at, npu, base, fixed[piece + f.ROWS] + place * f.NODE_FIELDS)
 
 
 @njit(cache=True)
@@ -142,7 +142,7 @@ def row_of(fixed: Ints, live: Ints, at: Layout, npu: int, position: int) -> int:
 
 
 @njit(cache=True)
-def _release(fixed: Ints, live: Ints, at: Layout, npu: int, base: int, row: int) -> None:
+def release(fixed: Ints, live: Ints, at: Layout, npu: int, base: int, row: int) -> None:
     """The node at *row* of the block at *base* is done: its children wait for one less."""
     for edge in range(fixed[row + n.CHILDREN], fixed[row + f.NODE_FIELDS + n.CHILDREN]):
         position = base + fixed[edge]
@@ -171,13 +171,13 @@ def _finish(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, now: int) 
     position, row = live[slot], live[slot + n.ROW]
     live[slot] = -1
     live[npu + at.node + position] = f.DONE
-    _release(fixed, live, at, npu, position >> at.shift << at.shift, row)
+    release(fixed, live, at, npu, position >> at.shift << at.shift, row)
     if position == live[npu + f.LOSS_AT]:
         live[npu + f.LOSS_AT] = -1
         block = live[npu + f.BLOCKS] - 1
         piece = live[npu + at.block + 2 * block]
         waiting = fixed[piece + f.OUTSIDE] + f.NODE_FIELDS
-        _release(fixed, live, at, npu, block << at.shift, waiting)
+        release(fixed, live, at, npu, block << at.shift, waiting)
     if position == live[npu + f.LAST_NODE]:
         piece = live[npu + f.NEXT_PIECE]
         if piece < 0:

@@ -235,6 +235,29 @@ def _restore_entries(
 
 
 @njit(cache=True)
+def has_started(
+    fixed: Ints, live: Ints, at: Layout, number: int, units_ago: int, place: int
+) -> bool:
+    """True if a node had started in the state *number*.
+
+    It is the node at a *place* of the unit so many *units_ago* from the current one (negative: of
+    one that comes later).
+    """
+    state = at.state + number * f.STATE_FIELDS
+    record, behind = live[state + f.RECORD], live[state + f.RECORD] + live[state + f.LENGTH]
+    piece = live[record + 1]
+    if fixed[piece + f.LAST] < 0 and units_ago <= 0:  # one piece up to the end of the iteration
+        place += fixed[fixed[piece + f.STARTS] + fixed[piece + f.FIRST_UNIT] - units_ago]
+        units_ago = n.ZERO
+    if units_ago < 0:
+        return False
+    for entry in range(record + _HEADER, behind, _ENTRY):
+        if live[entry + _AGE] == units_ago and live[entry + _PLACE] == place:
+            return bool(live[entry + _STATE] < f.IS_READY)
+    return bool(units_ago > 0 or live[record] != f.AWAITS_MESSAGE)
+
+
+@njit(cache=True)
 def copy_npu(live: Ints, at: Layout, source: int, target: int) -> None:
     """Make the NPU at *target* a copy of that at *source*."""
     for offset in range(at.ready):
