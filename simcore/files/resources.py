@@ -1,5 +1,6 @@
 """The shipped files: the wheel's own copy, or the folders beside the packages."""
 
+from functools import cache
 from pathlib import Path
 
 from simcore.errors import ConfigError
@@ -9,6 +10,7 @@ from simcore.registry import did_you_mean
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
+@cache
 def shipped_folder(name: str) -> Path:
     """The folder *name* (``configs`` or ``studies``) that came with this installation."""
     for folder in (_PACKAGE / "_shipped" / name, _PACKAGE.parent / name):
@@ -34,9 +36,9 @@ def find_config(kind: str, name: str, *, at: str, beside: Path | None = None) ->
             return path
         raise ConfigError(at, f"must name an existing file, and {path} does not exist", got=name)
     path = shipped_folder("configs") / kind / f"{name}.yaml"
-    known = shipped_names(kind)
-    if name in known:
+    if path.name == f"{name}.yaml" and path.exists():  # in that folder, not below it
         return path
+    known = shipped_names(kind)
     file = "a .yaml file, a config.json" if kind == "models" else "a .yaml file"
     rule = f"must be {file} or one of {', '.join(known)}{did_you_mean(name, known)}"
     if not known:
