@@ -1,6 +1,6 @@
 """The shipped files: the wheel's own copy, or the folders beside the packages."""
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from simcore.errors import ConfigError
@@ -21,7 +21,18 @@ def shipped_folder(name: str) -> Path:
 
 def shipped_names(kind: str) -> list[str]:
     """Names of the shipped files of one *kind*: ``platforms``, ``npus``, ``models``, ``costs``."""
-    return sorted(path.stem for path in (shipped_folder("configs") / kind).glob("*.yaml"))
+    folder = shipped_folder("configs") / kind
+    try:
+        changed_ns = folder.stat().st_mtime_ns
+    except FileNotFoundError:
+        return []
+    return list(_names(folder, changed_ns))
+
+
+@lru_cache(maxsize=64)  # a study asks for a hundred files by name
+def _names(folder: Path, changed_ns: int) -> tuple[str, ...]:
+    """Names of the files in *folder*, which was changed last at a time."""
+    return tuple(sorted(path.stem for path in folder.glob("*.yaml")))
 
 
 def find_config(kind: str, name: str, *, at: str, beside: Path | None = None) -> Path:
@@ -36,9 +47,9 @@ def find_config(kind: str, name: str, *, at: str, beside: Path | None = None) ->
             return path
         raise ConfigError(at, f"must name an existing file, and {path} does not exist", got=name)
     path = shipped_folder("configs") / kind / f"{name}.yaml"
-    if path.name == f"{name}.yaml" and path.exists():  # in that folder, not below it
-        return path
     known = shipped_names(kind)
+    if name in known:
+        return path
     file = "a .yaml file, a config.json" if kind == "models" else "a .yaml file"
     rule = f"must be {file} or one of {', '.join(known)}{did_you_mean(name, known)}"
     if not known:
