@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 import yaml
+from every_case import with_every
 from pydantic import BaseModel
 
 import dse
@@ -72,11 +73,7 @@ def test_there_is_a_study_and_a_run_to_check_on_the_pages() -> None:
     assert marks >= {"study", "run"}
 
 
-@pytest.mark.parametrize(
-    ("page", "package", "words"),
-    _printed_commands(),
-    ids=lambda item: item if isinstance(item, str) else " ".join(item)[:40],
-)
+@with_every("page, package, words", _printed_commands())
 def test_printed_command_exists_with_its_options(page: str, package: str, words: list[str]) -> None:
     command: click.Command = COMMANDS[package]
     while isinstance(command, click.Group):

@@ -3,7 +3,7 @@
 Nothing is simulated again: iteration times stay, machines are priced anew.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -124,6 +124,7 @@ class _Desk:
         self._machines: dict[int, PricedMachine] = {}
         self._platforms: dict[str, Platform] = {}
         self._meter = CostMeter(cost, result.study.goals, result.study.folder)
+        self._counters: dict[tuple[str, str], _Counter] = {}
         self.usual = SizeMove(name="", told="", prices=self._meter.prices)
 
     def knows(self, trial: Trial) -> bool:
@@ -173,22 +174,37 @@ class _Desk:
 
     def values(self, trials: Sequence[Trial], measure: Objective, move: SizeMove) -> list[float]:
         """The measure of each of *trials* after a move; infinite where no such machine is sold."""
-        goals, folder = self._study.goals, self._study.folder
-        meter = CostMeter(self._cost, goals, folder, move.prices, keeps=True)
-        moved: dict[int, Platform] = {}
-        found = []
-        for trial in trials:
-            machine, metrics = self.machine(trial), trial.evaluation.metrics
-            own = machine.platform
-            try:
-                if id(own) not in moved:
-                    moved[id(own)] = move.machine(own)
-                costs = meter.metrics(moved[id(own)], machine.period_s, machine.tokens)
-            except InfeasibleError:
-                found.append(inf)
-                continue
-            found.append(measure.value({**metrics, **costs}))
-        return found
+        if (move.name, move.told) not in self._counters:  # else another measure has asked for it
+            goals, folder = self._study.goals, self._study.folder
+            meter = CostMeter(self._cost, goals, folder, move.prices, keeps=True)
+            self._counters[move.name, move.told] = _Counter(move, meter)
+        counter = self._counters[move.name, move.told]
+        return [counter.value(trial, self.machine(trial), measure) for trial in trials]
+
+
+class _Counter:
+    """Values of designs after one move; what their machines cost then is worked out once."""
+
+    def __init__(self, move: SizeMove, meter: CostMeter) -> None:
+        self._move, self._meter = move, meter
+        self._moved: dict[int, Platform] = {}
+        self._costs: dict[int, Mapping[str, float] | None] = {}
+
+    def value(self, trial: Trial, machine: PricedMachine, measure: Objective) -> float:
+        """The measure of *trial*; infinite where no such machine is sold."""
+        if trial.number not in self._costs:
+            self._costs[trial.number] = self._costs_of(machine)
+        costs = self._costs[trial.number]
+        return inf if costs is None else measure.value({**trial.evaluation.metrics, **costs})
+
+    def _costs_of(self, machine: PricedMachine) -> Mapping[str, float] | None:
+        own = machine.platform
+        try:
+            if id(own) not in self._moved:
+                self._moved[id(own)] = self._move.machine(own)
+            return self._meter.metrics(self._moved[id(own)], machine.period_s, machine.tokens)
+        except InfeasibleError:
+            return None
 
 
 def _of_measure(measure: Objective, desk: _Desk, trials: Sequence[Trial]) -> Sensitivity:

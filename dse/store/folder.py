@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -349,6 +350,7 @@ def study_data(study: Study) -> dict[str, Any]:
     return data
 
 
+@lru_cache(maxsize=1)  # its store and its page both have it
 def study_text(study: Study) -> str:
     """The study as run, as the text of a study file."""
     return yaml.safe_dump(study_data(study), sort_keys=False, allow_unicode=True, width=100)

@@ -1,5 +1,6 @@
 """The shipped files: the wheel's own copy, or the folders beside the packages."""
 
+from functools import cache, lru_cache
 from pathlib import Path
 
 from simcore.errors import ConfigError
@@ -9,6 +10,7 @@ from simcore.registry import did_you_mean
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
+@cache
 def shipped_folder(name: str) -> Path:
     """The folder *name* (``configs`` or ``studies``) that came with this installation."""
     for folder in (_PACKAGE / "_shipped" / name, _PACKAGE.parent / name):
@@ -19,7 +21,18 @@ def shipped_folder(name: str) -> Path:
 
 def shipped_names(kind: str) -> list[str]:
     """Names of the shipped files of one *kind*: ``platforms``, ``npus``, ``models``, ``costs``."""
-    return sorted(path.stem for path in (shipped_folder("configs") / kind).glob("*.yaml"))
+    folder = shipped_folder("configs") / kind
+    try:
+        changed_ns = folder.stat().st_mtime_ns
+    except FileNotFoundError:
+        return []
+    return list(_names(folder, changed_ns))
+
+
+@lru_cache(maxsize=64)  # a study asks for a hundred files by name
+def _names(folder: Path, changed_ns: int) -> tuple[str, ...]:
+    """Names of the files in *folder*, which was changed last at a time."""
+    return tuple(sorted(path.stem for path in folder.glob("*.yaml")))
 
 
 def find_config(kind: str, name: str, *, at: str, beside: Path | None = None) -> Path:

@@ -136,8 +136,16 @@ def read_yaml(path: Path) -> Any:
     Raises:
         ConfigError: The file cannot be read, is too large or is not valid YAML; says the line.
     """
-    text = kept_text(path, lambda: read_text(path, MAX_TABLE_BYTES))
-    return parse_yaml(text, str(path))
+    return parse_yaml(text_of_yaml(path), str(path))
+
+
+def text_of_yaml(path: Path) -> str:
+    """The text of a YAML file, which a study that needs it keeps.
+
+    Raises:
+        ConfigError: The file cannot be read, or is too large.
+    """
+    return kept_text(path, lambda: read_text(path, MAX_TABLE_BYTES))
 
 
 def parse_yaml(text: str, at: str) -> Any:

@@ -1,11 +1,13 @@
 """The parts list: all parts by name, and those that fit a purpose."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from simcore.errors import ConfigError
 from simcore.files.resources import find_config, shipped_names
-from simcore.files.yaml_file import read_table
+from simcore.files.yaml_file import read_table, text_of_yaml
 from simcore.parts.part import Part
 
 _FOLDER = "costs/parts"
@@ -89,14 +91,21 @@ class Catalogue:
 def shipped_parts() -> dict[str, Part]:
     """All parts of ``configs/costs/parts``, by name.
 
-    The files are read anew each time, so that a study knows them among its own.
+    The files are read anew each time, so that a study knows them among its own; they are checked
+    anew where they have changed.
 
     Raises:
         ConfigError: A value breaks a rule; the message names file and part.
     """
+    paths = [find_config(_FOLDER, file, at="parts") for file in shipped_names(_FOLDER)]
+    return dict(_parts_of(tuple((path, text_of_yaml(path)) for path in paths)))
+
+
+@lru_cache(maxsize=4)
+def _parts_of(files: tuple[tuple[Path, str], ...]) -> dict[str, Part]:
+    """The parts in *files*, by path and text."""
     parts: dict[str, Part] = {}
-    for file in shipped_names(_FOLDER):
-        path = find_config(_FOLDER, file, at="parts")
+    for path, _ in files:
         table: Mapping[str, Any] = read_table(path)["parts"]
         for name, values in table.items():
             try:

@@ -37,6 +37,7 @@ from block_formulas import (
     WIDTH,
     Split,
 )
+from every_case import with_every
 
 from simcore.terms import CollectiveKind
 from simcore.workload import Axis, Model, ParallelPlan, PassPhase, TrainingWorkload
@@ -70,7 +71,7 @@ def plan_of(choice: dict[str, Any], **more: Any) -> ParallelPlan:
     return ParallelPlan(micro_batch=BATCH, **choice, **more)
 
 
-def cases() -> list[Any]:
+def cases() -> list[tuple[str, dict[str, Any]]]:
     """Blocks and plans that their models can follow; experts alone are spread over dp."""
     found = []
     for name in THEORIES:
@@ -78,12 +79,11 @@ def cases() -> list[Any]:
             spreads = "ep" in choice
             fine = all(rule[0] for rule in workload_of(name).rules(plan_of(choice)))
             if fine and (not spreads or name == "experts"):
-                words = "-".join(f"{key}{value}" for key, value in choice.items())
-                found.append(pytest.param(name, choice, id=f"{name}-{words}"))
+                found.append((name, choice))
     return found
 
 
-each_case = pytest.mark.parametrize(("name", "choice"), cases())
+each_case = with_every("name, choice", cases())
 
 
 def block_of(name: str, plan: ParallelPlan) -> ResidualBlock:

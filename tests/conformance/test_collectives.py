@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 from engine_runs import collective, dimension, program, run_of
+from every_case import with_every
 from outside_algorithms import OUTSIDE
 
 from simcore import ConfigError
@@ -63,7 +64,7 @@ def cases() -> Iterator[tuple[str, CollectiveKind, int]]:
 
 
 CASES = list(cases())
-each_case = pytest.mark.parametrize(("name", "kind", "members"), CASES)
+each_case = with_every("name, kind, members", CASES)
 
 
 def engine_input(
@@ -106,7 +107,7 @@ def test_a_tree_performs_an_all_reduce_of_a_shard_where_a_gather_is_asked_for() 
 
 
 @each_case
-@pytest.mark.parametrize("backend", list(BACKENDS))
+@with_every("backend", list(BACKENDS))
 def test_the_bytes_that_are_sent_are_those_that_are_stated(
     name: str, kind: CollectiveKind, members: int, backend: str
 ) -> None:
@@ -117,7 +118,7 @@ def test_the_bytes_that_are_sent_are_those_that_are_stated(
 
 
 @each_case
-@pytest.mark.parametrize("topology", list(TOPOLOGIES))
+@with_every("topology", list(TOPOLOGIES))
 def test_the_closed_form_ends_when_the_engine_does_on_idle_links(
     name: str, kind: CollectiveKind, members: int, topology: str
 ) -> None:
@@ -161,9 +162,7 @@ def test_alike_members_followed_as_one_end_as_all_of_them_do(
 
 
 # in the ring of scatter_gather a member that begins late sends twice before its neighbour has it
-@pytest.mark.parametrize(
-    ("name", "kind", "members"), [case for case in CASES if case[0] != "scatter_gather"]
-)
+@with_every("name, kind, members", [case for case in CASES if case[0] != "scatter_gather"])
 def test_links_that_each_carry_one_message_at_a_time_are_idle_ones(
     name: str, kind: CollectiveKind, members: int
 ) -> None:
@@ -185,11 +184,9 @@ def does_all_reduces(name: str) -> bool:
     return any(algorithm_of(name).runs(CollectiveKind.ALL_REDUCE, members) for members in (3, 4))
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in NAMES if does_all_reduces(name) and name != "relay"]
-)
-@pytest.mark.parametrize("optimization", ["baseline", "local_bw_aware"])
-@pytest.mark.parametrize("shape", [(4, 8), (3, 5)])
+@with_every("name", [name for name in NAMES if does_all_reduces(name) and name != "relay"])
+@with_every("optimization", ["baseline", "local_bw_aware"])
+@with_every("shape", [(4, 8), (3, 5)])
 def test_collectives_over_two_dimensions_run_on_every_backend(
     name: str, optimization: str, shape: tuple[int, int]
 ) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from itertools import product
 
 import pytest
+from every_case import with_every
 
 from dse.costs import COSTS, Cost, load_prices
 from simcore import Dimension, InfeasibleError, Platform, load_npu
@@ -25,8 +26,8 @@ def machine(
     return Platform.build(npu=load_npu("h100_80"), dimensions=dimensions)
 
 
-@pytest.mark.parametrize("name", list(COSTS))
-@pytest.mark.parametrize("topologies", list(product(TOPOLOGIES, TOPOLOGIES)))
+@with_every("name", list(COSTS))
+@with_every("topologies", list(product(TOPOLOGIES, TOPOLOGIES)))
 def test_more_bandwidth_and_more_npus_never_cost_less(
     name: str, topologies: tuple[str, ...]
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from every_case import with_every
 
 from simcore.errors import ConfigError
 from simcore.graphs.families import FAMILIES, Family, build_family
@@ -67,8 +68,8 @@ def test_a_failed_cable_is_gone_and_no_other(name: str) -> None:
     assert less.nodes == whole.nodes
 
 
-@pytest.mark.parametrize("rule", ROUTINGS)
-@pytest.mark.parametrize("name", FAMILIES)
+@with_every("rule", ROUTINGS)
+@with_every("name", FAMILIES)
 def test_every_routing_finds_ways_in_every_family(name: str, rule: str) -> None:
     graph = build_family(FAMILIES[name], SAMPLES[name])
     source, target = (index.ravel() for index in np.indices((graph.npus, graph.npus)))

@@ -1,6 +1,6 @@
 """Every compute model: a better part is never slower, and more work never takes less time."""
 
-import pytest
+from every_case import with_every
 from with_arrays import npu_for
 
 from simcore.compute import COMPUTE_MODELS
@@ -23,9 +23,9 @@ def first_precision(npu: Npu) -> Precision:
     return next(iter(npu.peak_flop_per_s))
 
 
-@pytest.mark.parametrize("model", list(COMPUTE_MODELS))
-@pytest.mark.parametrize("name", shipped_names("npus"))
-@pytest.mark.parametrize("kind", KINDS)
+@with_every("model", list(COMPUTE_MODELS))
+@with_every("name", shipped_names("npus"))
+@with_every("kind", KINDS)
 def test_faster_parts_are_never_slower(model: str, name: str, kind: str) -> None:
     npu, compute = npu_for(model, name), COMPUTE_MODELS[model]()
     precision = first_precision(npu)
@@ -43,9 +43,9 @@ def test_faster_parts_are_never_slower(model: str, name: str, kind: str) -> None
             assert compute.kernel_time_ns(kernel, faster, precision) <= plain_ns
 
 
-@pytest.mark.parametrize("model", list(COMPUTE_MODELS))
-@pytest.mark.parametrize("name", shipped_names("npus"))
-@pytest.mark.parametrize("kind", KINDS)
+@with_every("model", list(COMPUTE_MODELS))
+@with_every("name", shipped_names("npus"))
+@with_every("kind", KINDS)
 def test_more_work_never_takes_less_time(model: str, name: str, kind: str) -> None:
     npu, compute = npu_for(model, name), COMPUTE_MODELS[model]()
     times_ns = [

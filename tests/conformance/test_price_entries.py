@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from every_case import with_every
 
 from simcore import Part, shipped_folder, shipped_parts
 
@@ -13,7 +14,7 @@ BOOKS = sorted(shipped_folder("configs").glob("costs/*.yaml"))
 NPUS = sorted(shipped_folder("configs").glob("npus/*.yaml"))
 
 
-@pytest.mark.parametrize("name", list(PARTS))
+@with_every("name", list(PARTS))
 def test_an_entry_names_its_source_its_date_and_its_licence(name: str) -> None:
     part = PARTS[name]
     assert len(part.source) > 10
@@ -23,7 +24,7 @@ def test_an_entry_names_its_source_its_date_and_its_licence(name: str) -> None:
         assert re.search(r"without a licence|under copyright|MIT|Apache|CC", part.licence)
 
 
-@pytest.mark.parametrize("name", list(PARTS))
+@with_every("name", list(PARTS))
 def test_a_price_has_a_low_and_a_high_one_and_says_if_it_is_an_estimate(name: str) -> None:
     part = PARTS[name]
     if part.price_usd is None:
@@ -50,7 +51,7 @@ def test_a_group_of_a_price_book_names_its_source_and_its_licence(path: Path) ->
         assert group["licence"]
 
 
-@pytest.mark.parametrize("path", NPUS, ids=lambda path: path.stem)
+@with_every("path", NPUS)
 def test_the_price_of_an_accelerator_has_a_source_and_a_date_or_is_unknown(path: Path) -> None:
     table = yaml.safe_load(path.read_text())
     source = " ".join(table["sources"]["price"].split())

@@ -3,7 +3,7 @@
 from itertools import product
 
 import numpy as np
-import pytest
+from every_case import with_every
 
 from simcore.workload.schedules import SCHEDULES, PipelineSchedule, Units
 
@@ -23,7 +23,7 @@ def cases() -> list[tuple[str, int, int, int]]:
     return found
 
 
-each_case = pytest.mark.parametrize(("name", "stages", "batches", "chunks"), cases())
+each_case = with_every("name, stages, batches, chunks", cases())
 
 
 def orders(name: str, stages: int, batches: int, chunks: int) -> list[Units]:

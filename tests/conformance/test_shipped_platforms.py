@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
+from every_case import with_every
 
 from simcore import simulate
 from simcore.files.resources import shipped_names
@@ -25,7 +26,7 @@ def _workload(platform: Platform) -> TrainingWorkload:
     )
 
 
-@pytest.mark.parametrize("name", shipped_names("platforms"))
+@with_every("name", shipped_names("platforms"))
 def test_a_shipped_platform_trains_a_small_model(name: str) -> None:
     platform = load_platform(name)
     plan = ParallelPlan(dp=platform.npus)
@@ -37,7 +38,7 @@ def test_a_shipped_platform_trains_a_small_model(name: str) -> None:
     assert least_s < result.iteration_time_s < 100 * least_s + 10
 
 
-@pytest.mark.parametrize("name", shipped_names("npus"))
+@with_every("name", shipped_names("npus"))
 def test_a_shipped_npu_gives_a_source_for_every_group_of_values(name: str) -> None:
     npu = load_npu(name)
     assert npu.name == name

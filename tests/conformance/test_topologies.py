@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from engine_runs import collective, options, program, run_of
+from every_case import with_every
 from numpy.typing import NDArray
 from outside_topologies import OUTSIDE_TOPOLOGIES, TABLED
 
@@ -67,7 +68,7 @@ def joined(counts: tuple[int, ...] = COUNTS) -> Iterator[tuple[str, int]]:
             yield name, npus
 
 
-each_shape = pytest.mark.parametrize(("name", "npus"), list(joined()))
+each_shape = with_every("name, npus", list(joined()))
 
 
 @each_shape
@@ -135,10 +136,10 @@ def runs(kind: CollectiveKind, algorithm: str, npus: tuple[int, ...]) -> bool:
     return kind is not CollectiveKind.ALL_TO_ALL and all(n & (n - 1) == 0 for n in npus)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("kind", KINDS)
+@with_every("algorithm", ALGORITHMS)
+@with_every("kind", KINDS)
 # one dimension only; packets go over the same graph as flows
-@pytest.mark.parametrize(
+@with_every(
     "backend", [name for name in BACKENDS if name not in ("congestion_aware", "packet", "flit")]
 )
 def test_the_forms_that_kernels_know_by_heart_are_those_of_their_tables(
@@ -153,9 +154,9 @@ def test_the_forms_that_kernels_know_by_heart_are_those_of_their_tables(
         assert by_heart.events == tabled.events
 
 
-@pytest.mark.parametrize(("name", "npus"), list(joined((2, 4, 5, 8, 12))))
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("kind", KINDS)
+@with_every("name, npus", list(joined((2, 4, 5, 8, 12))))
+@with_every("algorithm", ALGORITHMS)
+@with_every("kind", KINDS)
 def test_collectives_end_alike_in_closed_form_and_on_both_engines(
     name: str, npus: int, kind: CollectiveKind, algorithm: str
 ) -> None:
@@ -178,8 +179,8 @@ def test_collectives_end_alike_in_closed_form_and_on_both_engines(
         assert finish_ns.min() == finish_ns.max()
 
 
-@pytest.mark.parametrize(("name", "npus"), list(joined((4, 8, 12))))
-@pytest.mark.parametrize("kind", KINDS)
+@with_every("name, npus", list(joined((4, 8, 12))))
+@with_every("kind", KINDS)
 def test_messages_that_meet_are_never_faster(name: str, npus: int, kind: CollectiveKind) -> None:
     for algorithm in ("ring", "direct"):
         idle = collective_on((name,), (npus,), kind, algorithm, "congestion_unaware")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every_case import with_every
 
 from simcore.formats.astra import run_batch
 
@@ -88,7 +89,7 @@ def same(mine: Any, expected: Any) -> bool:
     return bool(mine == expected)
 
 
-@pytest.mark.parametrize("row", cases(), ids=lambda row: str(row["id"]))
+@with_every("row", cases())
 def test_results_are_the_references(row: dict[str, str], tmp_path: Path) -> None:
     quirk = "quirk" in json.loads((FOLDER / row["file"]).read_text())["tags"]
     for _, mine, expected in run(row, tmp_path):

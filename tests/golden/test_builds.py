@@ -6,6 +6,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from every_case import with_every
 
 from dse.costs import load_prices
 from dse.costs.bill.builds import COUNTED, Build, count_build
@@ -36,7 +37,7 @@ def answer(row: dict[str, str]) -> dict[str, object]:
 EXACT = [r for r in ROWS if r["count_rule"] == "exact" and any(r[name] for name in COUNTED)]
 
 
-@pytest.mark.parametrize("row", EXACT, ids=lambda row: row["case"])
+@with_every("row", EXACT)
 def test_published_counts_are_met_exactly(row: dict[str, str]) -> None:
     mine = answer(row)
     assert mine["status"] == "ok"

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 import pytest
+from every_case import with_every
 
 from simcore.errors import ConfigError
 from simcore.formats.text_workload.convert import convert_text, write_conversion
@@ -21,9 +22,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="golden text workloa
 OURS_ALONE = ("HYBRID_TRANSFORMER", "HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_CUSTOMIZED")
 
 
-@pytest.mark.parametrize(
-    "path", sorted(FOLDER.glob("*/*.json.gz")), ids=lambda path: path.name.removesuffix(".json.gz")
-)
+@with_every("path", sorted(FOLDER.glob("*/*.json.gz")))
 def test_conversion_equals_the_references(path: Path, tmp_path: Path) -> None:
     with gzip.open(path) as stream:
         case = json.load(stream)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every_case import with_every
 from trace_feeders import drain_v1, drain_v3
 
 from simcore.errors import ConfigError
@@ -78,7 +79,7 @@ def plain(node: Node) -> dict[str, Any]:
     return {key: value for key, value in out.items() if value or key in always}
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@with_every("name", WHOLE)
 def test_nodes_are_those_of_the_reference_reader(name: str) -> None:
     expected = json.loads((FOLDER / name.replace(".et", ".json")).read_text())
     metadata, nodes = read_nodes(FOLDER / name)
@@ -86,7 +87,7 @@ def test_nodes_are_those_of_the_reference_reader(name: str) -> None:
     assert [plain(node) for node in nodes] == expected["nodes"]
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@with_every("name", WHOLE)
 def test_arrays_agree_with_the_nodes(name: str) -> None:
     trace = read_trace(FOLDER / name)
     nodes = list(read_nodes(FOLDER / name)[1])
@@ -102,7 +103,7 @@ def test_arrays_agree_with_the_nodes(name: str) -> None:
     assert trace.ctrl_deps.tolist() == [d for node in nodes for d in node.ctrl_deps]
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@with_every("name", WHOLE)
 def test_written_files_have_the_reference_writers_bytes(name: str) -> None:
     if name in NOT_AS_WRITTEN:
         pytest.skip(f"this file has {NOT_AS_WRITTEN[name]}")
@@ -112,13 +113,13 @@ def test_written_files_have_the_reference_writers_bytes(name: str) -> None:
     assert written == (FOLDER / name).read_bytes()
 
 
-@pytest.mark.parametrize("name", [n for n, entry in index().items() if "parse_error" not in entry])
+@with_every("name", [n for n, entry in index().items() if "parse_error" not in entry])
 def test_feeder_v1_order_is_the_references(name: str) -> None:
     trace = read_trace(FOLDER / name, empty_nodes=True)
     assert drain_v1(trace) == index()[name]["order_v1"]
 
 
-@pytest.mark.parametrize("name", [n for n, entry in index().items() if "parse_error" not in entry])
+@with_every("name", [n for n, entry in index().items() if "parse_error" not in entry])
 def test_feeder_v3_order_is_the_references_where_it_has_one(name: str) -> None:
     entry = index()[name]
     trace = read_trace(FOLDER / name, empty_nodes=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every_case import with_every
 
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.timer import CollectiveTimer
@@ -80,7 +81,7 @@ def test_there_are_cases_of_every_symmetric_kind() -> None:
     assert len(CASES) > 60
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["id"]))
+@with_every("case", CASES)
 def test_folded_collective_takes_the_cycles_of_astra_sim(case: dict[str, Any]) -> None:
     network, given = case["network"], case["system"]
     dimensions = [

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_cases import ROOT, inputs_of, load_case
+from every_case import with_every
 
 from simcore.engines.events.input import EngineOutput
 from simcore.engines.events.programs import Program
@@ -64,7 +65,7 @@ def test_the_golden_cases_are_there() -> None:
     assert len(CASES) > 300
 
 
-@pytest.mark.parametrize(("case_id", "backend"), CASES, ids=lambda text: text)
+@with_every("case_id, backend", CASES)
 def test_every_npu_finishes_in_the_cycle_of_the_reference(case_id: str, backend: str) -> None:
     case = load_case(case_id)
     if case["workload"]["kind"] != "nodes":

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every_case import with_every
 
 from simcore.flows.case import case_of
 from simcore.flows.simulate import simulate_flows
@@ -38,7 +39,7 @@ def _plain(route: list[Any]) -> list[Any]:
     return [(s[0], Fraction(s[1])) if isinstance(s, list | tuple) else s for s in route]
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+@with_every("path", CASES)
 def test_flows_end_and_go_where_exact_arithmetic_says(path: Path) -> None:
     data = json.loads(path.read_text())
     want = data["expect"]
@@ -69,7 +70,7 @@ def test_families_number_nodes_and_cables_as_the_files_do() -> None:
             assert got == ends, path.stem
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['id']}_{row['family']}")
+@with_every("row", ROWS)
 def test_counts_of_networks_are_those_counted_by_others(row: dict[str, str]) -> None:
     file = NetworkFile(
         family=row["family"],

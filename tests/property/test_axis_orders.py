@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every_case import with_every
 
 from simcore.compute import COMPUTE_MODELS
 from simcore.engines.collectives.ends import is_shared
@@ -51,16 +52,15 @@ def platform_of(*npus: int) -> Platform:
     return Platform(npu=load_npu("a100_80"), dimensions=dimensions)
 
 
-@pytest.mark.parametrize("order", list(permutations(AXES))[::5], ids="-".join)
-@pytest.mark.parametrize(
-    ("model", "plan"),
+@with_every("order", list(permutations(AXES))[::5])
+@with_every(
+    "model, plan",
     [
         (DENSE, {"tp": 2, "dp": 2, "pp": 2, "zero_stage": 1, "sequence_parallel": True}),
         (DENSE, {"dp": 4, "pp": 2, "zero_stage": 3, "shard": 2}),
         (EXPERTS, {"tp": 2, "dp": 2, "pp": 2, "ep": 2, "sequence_parallel": True}),
         (EXPERTS, {"dp": 4, "pp": 2, "ep": 2}),
     ],
-    ids=["dense", "shards", "tp-experts", "experts"],
 )
 def test_folded_run_equals_that_of_all_npus_in_every_order(
     order: tuple[str, ...], model: Model, plan: dict[str, Any]
@@ -100,7 +100,7 @@ def test_most_orders_were_compared() -> None:
     assert len(COMPARED) > 60
 
 
-@pytest.mark.parametrize("order", list(permutations(AXES)), ids="-".join)
+@with_every("order", list(permutations(AXES)))
 def test_ids_of_stages_and_members_cover_the_machine_once(order: tuple[str, ...]) -> None:
     plan = ParallelPlan.model_validate({"tp": 2, "cp": 3, "dp": 5, "pp": 4, "order": order})
     pairs = [(stage, member) for stage in range(4) for member in range(30)]

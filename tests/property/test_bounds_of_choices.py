@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import pytest
+from every_case import with_every
 
 import simcore
 
@@ -36,9 +36,9 @@ CASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("bandwidth", ["50 GB/s", "5 GB/s"])
-@pytest.mark.parametrize("batch", [16, 128])
-@pytest.mark.parametrize(("model", "plan"), CASES, ids=str)
+@with_every("bandwidth", ["50 GB/s", "5 GB/s"])
+@with_every("batch", [16, 128])
+@with_every("model, plan", CASES)
 def test_bound_is_below_the_simulated_time(
     model: dict[str, Any], plan: dict[str, Any], batch: int, bandwidth: str
 ) -> None:

@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from every_case import with_every
 from outside_algorithms import OUTSIDE
 from outside_topologies import OUTSIDE_TOPOLOGIES
 from small_models import DLRM
@@ -148,8 +149,8 @@ def held_together(case: Case) -> Iteration:
     return runner(platform, together).run(workload, plan)
 
 
-@pytest.mark.parametrize(
-    ("kind", "seed"),
+@with_every(
+    "kind, seed",
     [
         *((case_of, seed) for seed in range(60)),
         *((with_experts, seed) for seed in (*range(40), EXPERTS_THAT_WAIT)),
@@ -213,7 +214,7 @@ def on_other_networks(seed: int) -> Case:
 NETWORKS = ("ring", "switch", "mesh", *OUTSIDE_TOPOLOGIES)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@with_every("seed", range(200))
 def test_components_from_outside_end_when_every_single_npu_ends(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

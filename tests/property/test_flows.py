@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from every_case import with_every
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_flows import plain_finish, random_case
@@ -20,7 +21,7 @@ def _finish(case: FlowCase) -> np.ndarray:
     return simulate_flows(case.graph, case.routes, case.flows).finish_ns
 
 
-@pytest.mark.parametrize("seed", range(60))
+@with_every("seed", range(60))
 def test_finish_times_are_those_of_a_plain_oracle_in_fractions(seed: int) -> None:
     data = random_case(seed)
     np.testing.assert_allclose(_finish(case_of(data)), plain_finish(data), rtol=1e-9, atol=1e-9)

@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from every_case import with_every
 
 from simcore.engines.collectives.members import Subsystem
 from simcore.engines.collectives.placement import Placement
@@ -107,8 +108,9 @@ def ends_of(subsystem: Subsystem, call: Call) -> list[int] | str:
     return ends
 
 
-@pytest.mark.parametrize("seed", range(300))
+@with_every("seed", range(300))
 def test_each_member_ends_as_if_all_were_simulated(seed: int, outputs: list[EngineOutput]) -> None:
+    outputs.clear()
     machine, call = case(seed)
     found = ends_of(Subsystem(*machine), call)
     assert found == ends_of(Subsystem(*machine, fold=False), call)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from every_case import with_every
 from hypothesis import given, settings
 from outside_topologies import OUTSIDE_TOPOLOGIES
 from test_folding import designs
@@ -98,10 +99,10 @@ def tree_messages(members: int, size: int) -> Iterator[tuple[int, int, int]]:
     return below(1, members - 1, 0)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name.lower())
-@pytest.mark.parametrize(
-    ("npus", "members", "stride"),
+@with_every("name", NAMES)
+@with_every("kind", KINDS)
+@with_every(
+    "npus, members, stride",
     [(8, 8, 1), (8, 4, 1), (8, 4, 2), (8, 2, 4), (6, 3, 2), (6, 6, 1), (12, 4, 1), (16, 8, 2)],
 )
 def test_what_a_ring_carries_is_what_its_links_carry_one_by_one(
@@ -127,9 +128,9 @@ def test_what_a_ring_carries_is_what_its_links_carry_one_by_one(
     assert found == pytest.approx(passed / sent)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("topology", ["mesh", *OUTSIDE_TOPOLOGIES])
-@pytest.mark.parametrize(("members", "stride"), [(8, 1), (8, 2), (4, 4), (16, 1), (2, 8)])
+@with_every("name", NAMES)
+@with_every("topology", ["mesh", *OUTSIDE_TOPOLOGIES])
+@with_every("members, stride", [(8, 1), (8, 2), (4, 4), (16, 1), (2, 8)])
 def test_what_other_topologies_carry_is_what_their_links_carry_one_by_one(
     name: str, topology: str, members: int, stride: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from every_case import with_every
 
 from simcore.compute import COMPUTE_MODELS, IdealRoofline, RecordedRoofline, Roofline
 from simcore.errors import ConfigError
@@ -27,9 +28,9 @@ def best_precision(npu: Npu) -> Precision:
     return next(iter(npu.peak_flop_per_s))
 
 
-@pytest.mark.parametrize("model", COMPUTE_MODELS)
-@pytest.mark.parametrize("name", shipped_names("npus"))
-@pytest.mark.parametrize("kind", KINDS)
+@with_every("model", COMPUTE_MODELS)
+@with_every("name", shipped_names("npus"))
+@with_every("kind", KINDS)
 def test_no_model_is_faster_than_the_roofline(model: str, name: str, kind: str) -> None:
     npu = load_npu(name)
     precision = best_precision(npu)

@@ -1,6 +1,6 @@
 """One phase of the double binary tree, against the unfolded engine."""
 
-import pytest
+from every_case import with_every
 
 from simcore.engines.collectives.members import Subsystem
 from simcore.engines.collectives.placement import Placement
@@ -13,11 +13,9 @@ from simcore.topologies import TOPOLOGIES
 MEMORY_BYTES_PER_S = 30e9
 
 
-@pytest.mark.parametrize("topology", list(TOPOLOGIES))
-@pytest.mark.parametrize(
-    ("npus", "members", "stride"), [(2, 2, 1), (4, 4, 1), (16, 8, 2), (16, 16, 1), (16, 4, 1)]
-)
-@pytest.mark.parametrize("latency_s", [0.0, 700e-9])
+@with_every("topology", list(TOPOLOGIES))
+@with_every("npus, members, stride", [(2, 2, 1), (4, 4, 1), (16, 8, 2), (16, 16, 1), (16, 4, 1)])
+@with_every("latency_s", [0.0, 700e-9])
 def test_tree_ends_when_the_engine_says(
     topology: str, npus: int, members: int, stride: int, latency_s: float
 ) -> None:

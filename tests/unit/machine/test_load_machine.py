@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from every_case import with_every
 
 from simcore import RunTemplate, simulate_run
 from simcore.errors import ConfigError
@@ -12,7 +13,7 @@ from simcore.terms import Precision
 LINK = {"topology": "ring", "npus": 4, "bandwidth": "50 GB/s", "latency": "500 ns"}
 
 
-@pytest.mark.parametrize("name", shipped_names("npus"))
+@with_every("name", shipped_names("npus"))
 def test_every_shipped_npu_loads_and_cites_its_sources(name: str) -> None:
     npu = load_npu(name)
     assert npu.name == name
@@ -50,7 +51,7 @@ def test_an_accelerator_of_ones_own_needs_no_sources_and_says_so() -> None:
     assert simulate_run(RunTemplate.from_table(run, beside=None).with_values({})).iteration_time_s
 
 
-@pytest.mark.parametrize("name", shipped_names("platforms"))
+@with_every("name", shipped_names("platforms"))
 def test_every_shipped_platform_loads_and_cites_its_source(name: str) -> None:
     platform = load_platform(name)
     assert platform.name == name

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every_case import with_every
 
 from simcore import (
     ConfigError,
@@ -71,7 +72,7 @@ def test_what_is_written_out_stays_and_takes_no_share() -> None:
     assert found.dimensions[1].latency_s == 2e-6
 
 
-@pytest.mark.parametrize("name", shipped_names("npus"))
+@with_every("name", shipped_names("npus"))
 def test_native_machines_can_be_built_or_are_refused_with_what_is_missing(name: str) -> None:
     npu = load_npu(name)
     has_domain = npu.scale_up.npus > 1

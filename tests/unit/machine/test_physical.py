@@ -1,6 +1,7 @@
 """Machines of accelerators as they are sold: what can be built of them, and what cannot."""
 
 import pytest
+from every_case import with_every
 
 from simcore import Dimension, Platform, load_npu, load_platform, scale_up_dimensions, unbuildable
 from simcore.files.resources import shipped_names
@@ -29,7 +30,7 @@ def machine(npu: str, *links: Link) -> Platform:
     return Platform.build(npu=load_npu(npu), dimensions=dimensions)
 
 
-@pytest.mark.parametrize("name", shipped_names("platforms"))
+@with_every("name", shipped_names("platforms"))
 def test_shipped_platforms_can_be_built_unless_a_paper_made_them_up(name: str) -> None:
     assert (unbuildable(load_platform(name)) is not None) == (name in CUSTOM)
 

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from every_case import with_every
 from graph_sums import bytes_by_axis, total_flop
 
 from simcore.errors import ConfigError, InfeasibleError
@@ -63,8 +64,8 @@ def graph_of(model: Model, **plan: Any) -> TrainingGraph:
     return build_graph(workload_of(model), ParallelPlan(**plan))
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=str)
-@pytest.mark.parametrize("model", [MODEL, SHARING, DENSE_FIRST, EVERY_OTHER, LATENT])
+@with_every("plan", PLANS)
+@with_every("model", [MODEL, SHARING, DENSE_FIRST, EVERY_OTHER, LATENT])
 def test_products_add_up_to_what_the_active_parameters_need(
     model: Model, plan: dict[str, Any]
 ) -> None:

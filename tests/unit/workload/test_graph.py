@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every_case import with_every
 from graph_sums import bytes_by_axis
 from plain_executor import run
 
@@ -264,9 +265,9 @@ def test_backward_pass_waits_for_the_loss_of_its_microbatch(schedule: str) -> No
         assert ends[max(heads)] >= ends[loss] + 1.0
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("schedule", ["1f1b", "gpipe"])
-@pytest.mark.parametrize(
+@with_every("seed", range(3))
+@with_every("schedule", ["1f1b", "gpipe"])
+@with_every(
     "plan",
     [
         {"pp": 4, "tp": 2, "sequence_parallel": True, "recompute": "full", "dp": 2},

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from every_case import with_every
 
 from simcore.errors import ConfigError
 from simcore.files.resources import shipped_names
@@ -43,7 +44,7 @@ def test_shipped_model_has_its_published_size(name: str, parameters: float) -> N
     assert load_model(name).parameters == pytest.approx(parameters, rel=0.012)
 
 
-@pytest.mark.parametrize("name", shipped_names("models"))
+@with_every("name", shipped_names("models"))
 def test_shipped_model_is_named_after_its_file_and_cites_a_source(name: str) -> None:
     net = load_net(name).model_dump()
     assert net["name"] == name

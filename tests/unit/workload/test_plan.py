@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every_case import with_every
 
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.workload import (
@@ -84,10 +85,10 @@ def test_workload_needs_a_table_with_a_model() -> None:
         load_workload({"sequence": 2048, "global_batch": 4})
 
 
-@pytest.mark.parametrize("chunks", [1, 2, 3])
-@pytest.mark.parametrize("name", [name for name, kind in SCHEDULES.items() if kind.trains])
-@pytest.mark.parametrize(
-    ("stages", "microbatches", "group"),
+@with_every("chunks", [1, 2, 3])
+@with_every("name", [name for name, kind in SCHEDULES.items() if kind.trains])
+@with_every(
+    "stages, microbatches, group",
     [(1, 1, 0), (4, 2, 0), (4, 9, 0), (5, 5, 0), (2, 8, 0), (2, 8, 4), (4, 12, 6), (4, 6, 6)],
 )
 def test_schedule_runs_each_pass_once_each_way_and_counts_the_alive_ones(

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from every_case import with_every
 
 from dse.costs import load_prices, price_lines, rented_cost
 from dse.evaluate.money import CostFile, CostMeter
@@ -19,7 +20,7 @@ def pod(npu: str) -> Platform:
     return load_platform({"npu": npu, "dimensions": [dimension]})
 
 
-@pytest.mark.parametrize("name", NPUS)
+@with_every("name", NPUS)
 def test_every_accelerator_has_a_price_a_rent_or_an_explicit_unknown(name: str) -> None:
     npu = load_npu(name)
     source = npu.sources.price
@@ -30,7 +31,7 @@ def test_every_accelerator_has_a_price_a_rent_or_an_explicit_unknown(name: str) 
     assert ("rent: " in source) == (npu.rent_usd_per_hour is not None)
 
 
-@pytest.mark.parametrize("name", NPUS)
+@with_every("name", NPUS)
 def test_a_price_that_is_unknown_is_one_clear_sentence(name: str) -> None:
     npu, prices = load_npu(name), load_prices()
     if npu.price_usd is None:

@@ -24,21 +24,13 @@ from dse.study.trials import Trial
 from simcore import ConfigError
 
 
-@pytest.fixture
-def folder(folder_of_levels: Path) -> Path:
-    return folder_of_levels
-
-
-@pytest.fixture
-def result(result_of_levels: StudyResult) -> StudyResult:
-    return result_of_levels
-
-
-def test_the_front_is_that_of_the_designs_judged_at_the_finest_level(result: StudyResult) -> None:
-    study = result.study
+def test_the_front_is_that_of_the_designs_judged_at_the_finest_level(
+    result_of_levels: StudyResult,
+) -> None:
+    study = result_of_levels.study
     evaluator = build_evaluator(study.judged_at(FINE).evaluator_input)
-    fine = refined_rows(result.rows, FINE)
-    chosen = promotion(study, searched_rows(study, result.rows))
+    fine = refined_rows(result_of_levels.rows, FINE)
+    chosen = promotion(study, searched_rows(study, result_of_levels.rows))
     assert {row.number for row in fine} == {row.number for row in chosen.rows}
     assert len(chosen.best) + len(chosen.controls) == 20
     values = []
@@ -48,30 +40,38 @@ def test_the_front_is_that_of_the_designs_judged_at_the_finest_level(result: Stu
         assert exact.fidelity == row.evaluation.fidelity == FINE
         values.append(tuple(exact.objectives.values()))
     best = {values[i] for i in np.flatnonzero(non_dominated(np.array(values)))}
-    front = [result.rows[place] for place in result.front]
+    front = [result_of_levels.rows[place] for place in result_of_levels.front]
     assert {tuple(row.evaluation.objectives.values()) for row in front} == best
     assert {row.evaluation.fidelity for row in front} == {FINE}
-    assert result.summary["fidelity"]["front"] == FINE
+    assert result_of_levels.summary["fidelity"]["front"] == FINE
 
 
-def test_both_values_of_a_design_stand_in_the_table(folder: Path, result: StudyResult) -> None:
-    table = pd.read_parquet(folder / "trials.parquet")
+def test_both_values_of_a_design_stand_in_the_table(
+    folder_of_levels: Path, result_of_levels: StudyResult
+) -> None:
+    table = pd.read_parquet(folder_of_levels / "trials.parquet")
     proposals = table[table.fidelity != FINE]
     assert list(proposals.number) == list(range(120))
-    assert result.summary["proposals"] == 120
+    assert result_of_levels.summary["proposals"] == 120
     fine = table[table.fidelity == FINE].set_index("number")
     coarse = proposals.set_index("number").loc[fine.index]
     assert set(coarse.fidelity) == {COARSE}
     assert (fine["objectives.capital_cost"] == coarse["objectives.capital_cost"]).all()
     longer = fine["objectives.iteration_time"] > coarse["objectives.iteration_time"]
     assert longer.any()
-    front = pd.read_csv(folder / "pareto.csv")
+    front = pd.read_csv(folder_of_levels / "pareto.csv")
     assert set(front.fidelity) == {FINE}
     assert set(front.number) <= set(fine.index)
 
 
-def test_the_whole_front_and_the_best_ranks_after_it_are_judged_again(result: StudyResult) -> None:
-    coarse = [row for row in result.rows if row.evaluation.fidelity == COARSE and row.is_feasible]
+def test_the_whole_front_and_the_best_ranks_after_it_are_judged_again(
+    result_of_levels: StudyResult,
+) -> None:
+    coarse = [
+        row
+        for row in result_of_levels.rows
+        if row.evaluation.fidelity == COARSE and row.is_feasible
+    ]
     coarse = [row for row in coarse if row.repeats is None]
     points = np.array([tuple(row.evaluation.objectives.values()) for row in coarse])
     rank, left = np.zeros(len(coarse), int), np.arange(len(coarse))
@@ -80,7 +80,7 @@ def test_the_whole_front_and_the_best_ranks_after_it_are_judged_again(result: St
         left = left[~best]
         rank[left] += 1
     ranks = {row.number: int(found) for row, found in zip(coarse, rank, strict=True)}
-    chosen = {row.number for row in promotion(result.study, coarse).best}
+    chosen = {row.number for row in promotion(result_of_levels.study, coarse).best}
     worst = max(ranks[number] for number in chosen)
     assert {number for number, found in ranks.items() if found < worst} <= chosen
     few = study_of(promote=1)
@@ -89,9 +89,9 @@ def test_the_whole_front_and_the_best_ranks_after_it_are_judged_again(result: St
     assert len(front) > 1
 
 
-def test_some_of_the_others_are_judged_again_drawn_evenly(result: StudyResult) -> None:
-    coarse = searched_rows(result.study, result.rows)
-    chosen = promotion(result.study, coarse)
+def test_some_of_the_others_are_judged_again_drawn_evenly(result_of_levels: StudyResult) -> None:
+    coarse = searched_rows(result_of_levels.study, result_of_levels.rows)
+    chosen = promotion(result_of_levels.study, coarse)
     assert len(chosen.best) == 16
     best = {row.number for row in (*chosen.best, *chosen.challengers)}
     others = [
@@ -102,7 +102,9 @@ def test_some_of_the_others_are_judged_again_drawn_evenly(result: StudyResult) -
     drawn = [row.number for row in chosen.controls]
     parts = [part.tolist() for part in np.array_split(others, 4)]
     assert [number in part for number, part in zip(drawn, parts, strict=True)] == [True] * 4
-    assert sorted(best | set(drawn)) == [row.number for row in refined_rows(result.rows, FINE)]
+    assert sorted(best | set(drawn)) == [
+        row.number for row in refined_rows(result_of_levels.rows, FINE)
+    ]
     every = study_of(controls=10_000)
     assert len(promotion(every, coarse).rows) == len(others) + len(best)
     assert promotion(study_of(controls=0), coarse).controls == ()
@@ -112,13 +114,13 @@ def test_some_of_the_others_are_judged_again_drawn_evenly(result: StudyResult) -
     "workers", [2, *(pytest.param(count, marks=pytest.mark.slow) for count in (1, 4))]
 )
 def test_the_number_of_workers_changes_nothing(
-    workers: int, result: StudyResult, tmp_path: Path
+    workers: int, result_of_levels: StudyResult, tmp_path: Path
 ) -> None:
     execution = {"executor": "local", "workers": workers}
     found = run(compile_study({**SEVERAL, "execution": execution}), tmp_path)
-    pd.testing.assert_frame_equal(comparable(found), comparable(result))
-    assert found.front == result.front
-    assert found.summary["fidelity"] == result.summary["fidelity"]
+    pd.testing.assert_frame_equal(comparable(found), comparable(result_of_levels))
+    assert found.front == result_of_levels.front
+    assert found.summary["fidelity"] == result_of_levels.summary["fidelity"]
     stored = dse.load_study(tmp_path)
     pd.testing.assert_frame_equal(stored.trials, found.trials)
 
@@ -138,7 +140,7 @@ class Stopping(Unwatched):
 
 @pytest.mark.parametrize(("level", "rows"), [(COARSE, 5), (FINE, 1), (FINE, 3)])
 def test_an_interrupted_study_says_what_it_lacks_and_is_resumed(
-    level: str, rows: int, result: StudyResult, tmp_path: Path
+    level: str, rows: int, result_of_levels: StudyResult, tmp_path: Path
 ) -> None:
     stopped = run(study_of(), tmp_path, watcher=Stopping(level, rows))
     (step,) = stopped.summary["fidelity"]["steps"]
@@ -150,15 +152,15 @@ def test_an_interrupted_study_says_what_it_lacks_and_is_resumed(
     assert decides == {level}
     pd.testing.assert_frame_equal(dse.load_study(tmp_path).trials, stopped.trials)
     whole = run(study_of(), tmp_path, resume=True)
-    pd.testing.assert_frame_equal(comparable(whole), comparable(result))
+    pd.testing.assert_frame_equal(comparable(whole), comparable(result_of_levels))
 
 
 def test_a_study_that_goes_on_with_more_trials_is_the_longer_study(
-    result: StudyResult, tmp_path: Path
+    result_of_levels: StudyResult, tmp_path: Path
 ) -> None:
     run(study_of(trials=40), tmp_path)
     longer = run(study_of(), tmp_path, resume=True)
-    pd.testing.assert_frame_equal(comparable(longer), comparable(result))
+    pd.testing.assert_frame_equal(comparable(longer), comparable(result_of_levels))
     pd.testing.assert_frame_equal(dse.load_study(tmp_path).trials, longer.trials)
     again = run(study_of(promote=20), tmp_path, resume=True)
     judged = again.summary["fidelity"]["steps"][0]["judged"]
@@ -229,12 +231,12 @@ def test_enumerated_studies_and_scenarios_have_levels_too() -> None:
     assert every.summary["gap_fidelity"] == COARSE
 
 
-def test_a_cache_keeps_the_levels_apart(tmp_path: Path, result: StudyResult) -> None:
+def test_a_cache_keeps_the_levels_apart(tmp_path: Path, result_of_levels: StudyResult) -> None:
     data = {**SEVERAL, "execution": {"executor": "serial", "cache": str(tmp_path)}}
     run(compile_study(data))
     warm = run(compile_study(data))
     assert {row.worker for row in warm.rows} <= {"", "cache"}
-    pd.testing.assert_frame_equal(comparable(warm), comparable(result))
+    pd.testing.assert_frame_equal(comparable(warm), comparable(result_of_levels))
 
 
 def test_every_design_that_may_belong_to_the_front_is_judged_exactly() -> None:

@@ -13,6 +13,8 @@ from small_study import STUDY
 
 from dse.cli.exporting import export_command, streamed_front
 from dse.cli.showing import show_result
+from dse.evaluate import build_evaluator
+from dse.evaluate.base import evaluate
 from dse.fidelity.compare import fidelity_summary, refined_rows, searched_rows
 from dse.fidelity.promote import promotion
 from dse.fidelity.told import fidelity_lines
@@ -28,19 +30,9 @@ from simcore.engines.machine_times import MachineTimes, ProgramTimes
 from simcore.errors import ConfigError
 
 
-@pytest.fixture
-def folder(folder_of_levels: Path) -> Path:
-    return folder_of_levels
-
-
-@pytest.fixture
-def result(result_of_levels: StudyResult) -> StudyResult:
-    return result_of_levels
-
-
-def test_a_control_on_the_front_is_told(result: StudyResult) -> None:
-    study = result.study
-    (control, *_) = promotion(study, searched_rows(study, result.rows)).controls
+def test_a_control_on_the_front_is_told(result_of_levels: StudyResult) -> None:
+    study = result_of_levels.study
+    (control, *_) = promotion(study, searched_rows(study, result_of_levels.rows)).controls
     fast = replace(
         control.evaluation, fidelity=FINE, objectives={"iteration_time": 0.0, "capital_cost": 1.0}
     )
@@ -48,7 +40,7 @@ def test_a_control_on_the_front_is_told(result: StudyResult) -> None:
         replace(row, evaluation=fast)
         if (row.number, row.evaluation.fidelity) == (control.number, FINE)
         else row
-        for row in result.rows
+        for row in result_of_levels.rows
     ]
     (step,) = fidelity_summary(study, rows)["fidelity"]["steps"]
     assert (step["controls"], step["controls_on_front"], step["front_kept"]) == (4, 1, 0)
@@ -56,20 +48,20 @@ def test_a_control_on_the_front_is_told(result: StudyResult) -> None:
     assert f"1 of the designs drawn from those that {COARSE} holds for worse" in told
 
 
-def test_the_summary_tells_how_far_the_levels_agree(result: StudyResult) -> None:
-    (step,) = result.summary["fidelity"]["steps"]
+def test_the_summary_tells_how_far_the_levels_agree(result_of_levels: StudyResult) -> None:
+    (step,) = result_of_levels.summary["fidelity"]["steps"]
     assert (step["from"], step["to"]) == (COARSE, FINE)
-    coarse_rows = searched_rows(result.study, result.rows)
-    chosen = promotion(result.study, coarse_rows)
+    coarse_rows = searched_rows(result_of_levels.study, result_of_levels.rows)
+    chosen = promotion(result_of_levels.study, coarse_rows)
     assert len(chosen.best) + len(chosen.controls) == 20
     assert step["promoted"] == step["judged"] == 20 + len(chosen.challengers)
     assert step["failed"] == 0
     assert list(step["objectives"]) == ["iteration_time"]  # prices know no congestion
-    coarse = {row.number: row for row in result.rows if row.evaluation.fidelity == COARSE}
+    coarse = {row.number: row for row in result_of_levels.rows if row.evaluation.fidelity == COARSE}
     pairs = [
         (coarse[row.number].evaluation.objectives["iteration_time"],
          row.evaluation.objectives["iteration_time"])
-        for row in refined_rows(result.rows, FINE)
+        for row in refined_rows(result_of_levels.rows, FINE)
     ]  # fmt: skip
     here, there = np.array(pairs).T
     found = step["objectives"]["iteration_time"]
@@ -77,7 +69,7 @@ def test_the_summary_tells_how_far_the_levels_agree(result: StudyResult) -> None
     assert found["spearman"] == pytest.approx(stats.spearmanr(here, there).statistic)
     assert found["least_ratio"] >= 1
     assert step["trusted"] == (found["kendall_tau"] >= 0.5)
-    told = "\n".join(fidelity_lines(result.summary))
+    told = "\n".join(fidelity_lines(result_of_levels.summary))
     assert f"judged at {FINE}" in told
     assert "Kendall's tau" in told
     assert ("do not trust" in told) != step["trusted"]
@@ -102,10 +94,12 @@ def refuse_beyond(most: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_a_design_that_the_finer_level_cannot_run_is_told_and_not_lost(
-    result: StudyResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    result_of_levels: StudyResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sizes = refuse_beyond(10**9, monkeypatch)
-    run(study_of())
+    sizes, study = refuse_beyond(10**9, monkeypatch), result_of_levels.study
+    evaluator = build_evaluator(study.judged_at(FINE).evaluator_input)
+    for row in refined_rows(result_of_levels.rows, FINE):
+        evaluate(evaluator, study.goals, row.design)
     refuse_beyond(int(np.median(sizes)), monkeypatch)
     found = run(study_of(), tmp_path)
     failed = [row for row in refined_rows(found.rows, FINE) if row.state == "failed"]
@@ -120,7 +114,7 @@ def test_a_design_that_the_finer_level_cannot_run_is_told_and_not_lost(
     refuse_beyond(10**9, monkeypatch)
     retried = run(study_of(), tmp_path, resume=True, retry_failed=True)
     assert retried.summary["failures"] == []
-    pd.testing.assert_frame_equal(comparable(retried), comparable(result))
+    pd.testing.assert_frame_equal(comparable(retried), comparable(result_of_levels))
 
 
 def test_where_the_finer_level_can_run_nothing_the_coarser_front_is_told_as_such(
@@ -211,18 +205,18 @@ def test_a_gap_is_told_of_the_level_at_which_it_is_proven() -> None:
 
 
 def test_exports_and_explanations_know_the_levels(
-    folder: Path, result: StudyResult, tmp_path: Path
+    folder_of_levels: Path, result_of_levels: StudyResult, tmp_path: Path
 ) -> None:
     out = tmp_path / "all"
-    export_command(folder, kind="csv", front=False, out=out)
-    assert out.read_text() == result.trials.to_csv(index=False)
-    streamed = streamed_front(StudyFolder(folder), result.study)
-    front = [result.rows[place] for place in result.front]
+    export_command(folder_of_levels, kind="csv", front=False, out=out)
+    assert out.read_text() == result_of_levels.trials.to_csv(index=False)
+    streamed = streamed_front(StudyFolder(folder_of_levels), result_of_levels.study)
+    front = [result_of_levels.rows[place] for place in result_of_levels.front]
     assert [(row.number, row.evaluation.fidelity) for row in streamed] == [
         (row.number, FINE) for row in front
     ]
-    sections = {s.title: s for s in explain_trial(result, front[0].number)}
+    sections = {s.title: s for s in explain_trial(result_of_levels, front[0].number)}
     levels = [line[0] for line in sections["fidelities"].lines]
     assert levels[0].endswith(COARSE)
     assert levels[-1].endswith(FINE)
-    assert "fidelity" in (folder / "report.html").read_text()
+    assert "fidelity" in (folder_of_levels / "report.html").read_text()

@@ -42,7 +42,7 @@ def test_each_recommended_design_says_what_it_waits_for(
     assert {int(number) for number in told} == {one.trial for one in result.recommended}
     evaluator = build_evaluator(result.study.judged_at("congestion_unaware").evaluator_input)
     show_result(result)
-    shown = capsys.readouterr().out
+    shown, page = capsys.readouterr().out, report_page(result)
     for number, text in told.items():
         row = next(row for row in result.discernment.rows if row.number == int(number))
         (whole,) = evaluator.attributions(row.design)
@@ -51,7 +51,7 @@ def test_each_recommended_design_says_what_it_waits_for(
         assert text.startswith(f"bound by compute, {format_quantity(sum(computing) * 1e-9, 's')}")
         assert format_quantity(whole.time_ns * 1e-9, "s") in text
         assert f"trial {number} is {text}" in shown
-        assert html.escape(f"trial {number} is {text}") in report_page(result)
+        assert html.escape(f"trial {number} is {text}") in page
 
 
 def test_the_short_list_holds_few_designs_of_the_front_each_with_reasons(

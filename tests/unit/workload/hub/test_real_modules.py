@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every_case import with_every
 
 from simcore.errors import ConfigError
 from simcore.workload.hub.families import FAMILIES
@@ -52,7 +53,7 @@ def _routed_share(config: dict[str, Any]) -> float:
     return next(table[key] for key in chosen if key in table) / of  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=NAMES)
+@with_every("row", ROWS)
 def test_counts_are_those_of_the_real_modules(row: dict[str, Any]) -> None:
     counts = count_hub_model(row["config"], "config.json")
     assert counts.total_parameters == row["total"]
@@ -62,7 +63,7 @@ def test_counts_are_those_of_the_real_modules(row: dict[str, Any]) -> None:
         assert sum(getattr(counts, name) for name in CACHES) == row["cache"]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=NAMES)
+@with_every("row", ROWS)
 def test_a_file_without_a_key_is_refused_or_gives_the_same_counts(row: dict[str, Any]) -> None:
     right, wrong = count_hub_model(row["config"], "config.json"), []
     for key in set(_text_table(row["config"])) - SPEAKING_DEFAULTS:
@@ -75,7 +76,7 @@ def test_a_file_without_a_key_is_refused_or_gives_the_same_counts(row: dict[str,
     assert not wrong
 
 
-@pytest.mark.parametrize("row", ROWS, ids=NAMES)
+@with_every("row", ROWS)
 def test_an_unknown_key_is_refused(row: dict[str, Any]) -> None:
     more = _text_table(row["config"]) | {"adapter_width": 7}
     with pytest.raises(ConfigError, match="adapter_width"):
