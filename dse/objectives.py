@@ -390,5 +390,6 @@ def needed_metrics(goals: Goals) -> frozenset[str]:
 
 
 def total_violation(violations: Mapping[str, float]) -> float:
-    """Sum of all excesses; 0 where nothing exceeds."""
-    return plain_sum(max(0.0, value) for value in violations.values())
+    """Sum of all excesses; where nothing exceeds, the one that comes closest, 0 or less."""
+    exceeding = [value for value in violations.values() if value > 0]
+    return plain_sum(exceeding) if exceeding else max(violations.values(), default=0.0)

@@ -99,9 +99,9 @@ def run_sampler(problem: Problem, name: str, seed: int, trials: int, window: int
         cpu_s = time.process_time() - start
         if open_ones and (number >= window - 1 or number >= trials):
             oldest = open_ones.popleft()
-            objectives = problem.evaluate(oldest.design)
+            objectives, told = problem.evaluate(oldest.design), problem.told(oldest.design)
             start = time.process_time()
-            proposer.tell(oldest, objectives, 0.0 if objectives else 1.0)
+            proposer.tell(oldest, told.objectives, told.violation)
             if screen is not None:
                 screen.learn(trial_of(log.proposals, oldest.design, objectives))
             cpu_s += time.process_time() - start

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dse.evaluate import build_evaluator
+from dse.evaluate import Evaluation, build_evaluator
 from dse.evaluate.base import evaluate
-from dse.objectives import Goals
+from dse.objectives import Goals, total_violation
 from dse.proof.machines import machine_prices
 from dse.proof.screening import StudyScreen
 from dse.rank.hypervolume import hypervolume
-from dse.samplers.base import Prices
+from dse.samplers.base import Outcome, Prices
 from dse.space import Check, Design, RunFacts, Space, SpaceFile, build_space, design_key
 from dse.study.compile import load_study_file
 
@@ -38,6 +38,7 @@ class Problem:
         canonical: Stands for all designs with the same outcome.
         twin_knobs: Names of the knobs that this looks at, and of those that it changes.
         evaluate: Objectives by name; empty if the design is infeasible.
+        outcome: What a study tells its sampler of a design; None: ``evaluate``, and no more.
         score: Of values, (N, M): hypervolume by that of the true front, or best product.
         score_name: What the score is.
         fastest_s: The least iteration time that there is; None: not known.
@@ -50,6 +51,7 @@ class Problem:
     evaluate: Callable[[Design], Mapping[str, float]]
     score: Callable[[np.ndarray], float]
     score_name: str
+    outcome: Callable[[Design], Outcome] | None = None
     prices: Prices | None = None
     screen: Callable[[], StudyScreen] | None = None
     fastest_s: float | None = None
@@ -58,6 +60,13 @@ class Problem:
     def admits(self, design: Design) -> bool:
         """True if *design* breaks none of the checks."""
         return all(check.holds(design) for check in self.checks)
+
+    def told(self, design: Design) -> Outcome:
+        """What a sampler learns of *design*."""
+        if self.outcome is not None:
+            return self.outcome(design)
+        objectives = self.evaluate(design)
+        return Outcome(objectives=objectives, violation=0.0 if objectives else 1.0)
 
 
 def stand_in() -> Problem:
@@ -137,14 +146,21 @@ def study(name: str, objectives: Mapping[str, str], **overrides: object) -> Prob
     changes = {"objectives": dict(objectives), "reference_point": None, **overrides}
     loaded = load_study_file(name, changes)
     evaluator = build_evaluator(loaded.evaluator_input)
-    known: dict[str, Mapping[str, float]] = {}
+    known: dict[str, Evaluation] = {}
 
-    def answer(design: Design) -> Mapping[str, float]:
+    def found(design: Design) -> Evaluation:
         key = design_key(evaluator.canonical(design))
         if key not in known:
-            found = evaluate(evaluator, loaded.goals, design)
-            known[key] = found.objectives if found.state == "complete" else {}
+            known[key] = evaluate(evaluator, loaded.goals, design)
         return known[key]
+
+    def answer(design: Design) -> Mapping[str, float]:
+        own = found(design)
+        return own.objectives if own.state == "complete" else {}
+
+    def told(design: Design) -> Outcome:
+        own = found(design)
+        return Outcome(objectives=own.objectives, violation=total_violation(own.constraints))
 
     return Problem(
         space=loaded.space,
@@ -155,6 +171,7 @@ def study(name: str, objectives: Mapping[str, str], **overrides: object) -> Prob
         prices=machine_prices(loaded),
         screen=lambda: StudyScreen(loaded, evaluator),
         evaluate=answer,
+        outcome=told,
         score=lambda values: float(values.prod(axis=1).min()),
         score_name="least " + " x ".join(objectives),
     )

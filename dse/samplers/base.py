@@ -52,7 +52,7 @@ class Outcome:
 
     Attributes:
         objectives: Values by name; empty if it was not evaluated.
-        violation: Sum of what exceeds; 0 or less is feasible.
+        violation: Sum of what exceeds; of a feasible design, 0 or less: how close it comes.
     """
 
     objectives: Mapping[str, float]
@@ -244,7 +244,7 @@ class Proposer(ABC, Generic[Handle]):
         Args:
             proposal: What was asked.
             objectives: Values by name; empty if the design is infeasible and was not evaluated.
-            violation: Sum of what exceeds; 0 or less is feasible.
+            violation: Sum of what exceeds; of a feasible design, 0 or less: how close it comes.
         """
 
     @abstractmethod

@@ -117,6 +117,11 @@ class Breeder:
         ).distinct()
         return found.at(self.admits(found))
 
+    def around(self, genomes: Genomes, is_known: IsKnown) -> Genomes:
+        """New designs that pass, one decision away from *genomes*."""
+        found = _new(self.as_known_again(around(self.near, genomes)).distinct(), is_known)
+        return found.at(self.admits(found))
+
     def plans(self, genomes: Genomes) -> list[int]:
         """Numbers by which rows of the largest block are told apart."""
         if not self._space.spans:

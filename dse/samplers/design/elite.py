@@ -43,7 +43,7 @@ class Elite:
 
     def add(self, genome: Genome, values: Sequence[float], violation: float) -> None:
         """One more evaluated design; takes effect with the next ``sort``."""
-        self._all.append((values, violation if violation > 0 else 0.0, genome))
+        self._all.append((values, violation, genome))
 
     def sort(self) -> None:
         """Rank all designs, and drop the last ones if there are too many."""
@@ -59,6 +59,10 @@ class Elite:
     def best(self, count: int) -> Genomes:
         """The first *count* designs, as last sorted."""
         return self._genomes(self._order[:count])
+
+    def excesses(self, count: int) -> list[float]:
+        """Violations of the first *count* designs, as last sorted; 0 or less where all limits hold."""
+        return [self._all[at][1] for at in self._order[:count]]
 
     def front(self) -> Genomes | None:
         """The designs that no other is better than, as last sorted, twins once; None: none is."""
@@ -95,7 +99,7 @@ class Elite:
         return Genomes.of([self._all[at][2] for at in places])
 
     def _rank(self) -> None:
-        violation = np.array([violation for _, violation, _ in self._all])
+        violation = np.maximum([violation for _, violation, _ in self._all], 0.0)
         raw = np.array([values for values, _, _ in self._all], np.float64)
         is_feasible = violation <= 0
         self.feasible = int(is_feasible.sum())

@@ -207,7 +207,9 @@ class DesignSearch:
             return
         self._objectives = len(values)
         self._elite.add(genome, values, violation)
-        if violation <= 0:
+        if violation > 0:
+            self._judge.exceed(genome, violation)
+        else:
             self._archive.note(key, values)
 
     def _outcome(self, genome: Genome) -> Sequence[float] | None:
@@ -256,23 +258,30 @@ class DesignSearch:
         """Children of the best, then of the most promising of these, and what all promise.
 
         Designs that differ in many decisions from all known ones are reached so, where the model
-        sees a way.
+        sees a way. Where limits are broken, what lies around the most promising that may break one
+        is judged too: one step may break a limit that the next one keeps.
         """
         known, rng = self._archive.knows, self._generator(self._told, _CHILDREN)
         bred = self._breeder.children(self._elite, litter, known, rng)
-        promise = self._judge.hopes(bred)
+        bold, doubts = self._judge.hopes(bred), self._judge.doubts(bred)
         for turn in range(1, self._settings.generations):
-            if promise is None or not len(bred):
+            if bold is None or not len(bred):
                 break
-            parents = bred.at(self._promising(promise, turn))
+            parents = bred.at(self._promising(_sum(bold, doubts), turn))
             found = self._breeder.offspring(parents, litter.children, known, rng)
+            if doubts is not None:
+                chosen = bred.at(self._beyond(bold, turn, litter.swept))
+                found = Genomes.joined([found, self._breeder.around(chosen, known)]).distinct()
             found = found.without(bred)
             if len(found):
-                more = self._judge.hopes(found)
+                more, unsure = self._judge.hopes(found), self._judge.doubts(found)
                 assert more is not None, "what was known of the others is known of these"
-                promise = np.concatenate([promise, more])
+                bold = np.concatenate([bold, more])
+                if doubts is not None:
+                    assert unsure is not None, "likewise"
+                    doubts = np.concatenate([doubts, unsure])
                 bred = Genomes.joined([bred, found])
-        return bred, promise
+        return bred, None if bold is None else _sum(bold, doubts)
 
     def _planned(self, results: int) -> Genomes | None:
         """Designs to try next in a small space, all of which is looked at; None: breed.
@@ -287,6 +296,12 @@ class DesignSearch:
         """Numbers of designs that are the best by some weights of the objectives."""
         draws = self._weights(turn, self._settings.parents)
         return np.unique([scalarised(promise.T, weights).argmin() for weights in draws])
+
+    def _beyond(self, bold: Floats, turn: int, count: int) -> NDArray[np.int64]:
+        """Numbers of the best designs by *count* weights, if no limit counted."""
+        draws = self._weights(turn, count)
+        each = [np.argsort(scalarised(bold.T, weights), kind="stable") for weights in draws]
+        return np.unique(np.concatenate([order[:_BEYOND] for order in each]))
 
     def _weights(self, turn: int, count: int) -> list[Weights]:
         """Weights of the objectives for one use in a lesson."""
@@ -334,6 +349,13 @@ class DesignSearch:
             weights = drawn_weights(self._objectives, self._aims.searched(self._objectives), random)
         return self._pools.best(kinds, accept, weights)
 
+
+def _sum(promises: Floats, doubts: Floats | None) -> Floats:
+    return promises if doubts is None else promises + doubts
+
+
+_BEYOND = 4
+"""Designs by each of some weights that are looked around though they may break a limit."""
 
 _WHOLE = 1 << 10
 """Use of weights that plans are made with, beside the turns of generations."""

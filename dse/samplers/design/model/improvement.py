@@ -40,6 +40,11 @@ def log_improvement(least: float, mean: Floats, deviation: Floats) -> Floats:
     return np.asarray(np.log(deviation) + np.where(below > _FAR, np.log(gain), tail))
 
 
+def upper_tail(lowest: Floats) -> Floats:
+    """Probability that a standard normal variable lies above *lowest*, (N,)."""
+    return 0.5 * np.asarray(_erfc(lowest / sqrt(2)), np.float64)
+
+
 class Unsure:
     """Standard deviations of models at points, as they would be with some of these told."""
 

@@ -11,6 +11,7 @@ from dse.samplers.design.elite import Elite
 from dse.samplers.design.model.aims import Aims
 from dse.samplers.design.model.features import Features
 from dse.samplers.design.model.improvement import Unsure, log_improvement
+from dse.samplers.design.model.limits import Limits
 from dse.samplers.design.model.refusals import Refusals
 from dse.samplers.design.model.surrogate import GaussianProcess
 from dse.samplers.design.pool import Hopes, Weights, scalarised
@@ -75,7 +76,7 @@ class Judge:
         self._seed, self._is_bounded = seed, False
         self._models: list[GaussianProcess] = []
         self._objectives = 1
-        self._refusals = Refusals(space)
+        self._refusals, self._limits = Refusals(space), Limits(self._features)
         self._met: set[int] = set()
         self._room: int | None = None
 
@@ -87,6 +88,10 @@ class Judge:
         """Note a design that was refused without any values: the next lesson is about it too."""
         self._refusals.note(genome)
 
+    def exceed(self, genome: Genome, excess: float) -> None:
+        """Note a design that broke a limit by the part *excess* of it, likewise."""
+        self._limits.note(genome, excess)
+
     def learn(self, elite: Elite, told: int) -> None:
         """Fit the models to the designs of *elite*; *told* numbers the occasion."""
         random = Random((self._seed << 40 | told) + (1 << 80))
@@ -94,6 +99,8 @@ class Judge:
         if elite.feasible >= _ENOUGH:
             self._learn_values(elite, random)
         self._refusals.learn(elite.best(len(elite)), random)
+        kept = elite.best(elite.feasible)
+        self._limits.learn(kept, elite.excesses(elite.feasible), _TRIES, random)
 
     def _learn_values(self, elite: Elite, random: Random) -> None:
         """Fit a model to each target of the feasible designs."""
@@ -122,22 +129,33 @@ class Judge:
     def forget(self) -> None:
         """Begin again with the next lesson, so that what came long ago decides nothing."""
         self._models = []
+        self._limits.forget()
 
     def hopes(self, genomes: Genomes) -> Floats | None:
         """Hopes of the models for each objective: 0 where the front begins, 1 where it ends.
 
+        As if nothing were refused, and no limit broken: see ``doubts``.
+
         Returns:
             (N, M) float64; None: nothing is known.
         """
-        points = self._features.of(genomes)
-        likely = self._refusals.likely(genomes) if len(genomes) else None
         if not self._models:
-            return None if likely is None else np.repeat(likely[:, None], self._objectives, axis=1)
+            is_known = self._refusals.is_known
+            return np.zeros((len(genomes), self._objectives)) if is_known else None
+        points = self._features.of(genomes)
         guessed = [model.guess(points) for model in self._models]
         hoped = np.stack([mean - _OPTIMISM * deviation for mean, deviation in guessed], axis=1)
-        expected = self._expected(genomes, all_closely=False)
-        promises = self._promises(genomes, hoped, expected)
-        return promises if likely is None else averse(promises, likely)
+        return self._promises(genomes, hoped, self._expected(genomes, all_closely=False))
+
+    def doubts(self, genomes: Genomes) -> Floats | None:
+        """(N, 1) what is added to ``hopes`` since designs may be refused; None: none has been.
+
+        Before there are models, the likelihood alone.
+        """
+        likely = self._likely(genomes, self._features.of(genomes)) if len(genomes) else None
+        if likely is None:
+            return None
+        return averse(np.zeros((len(genomes), 1)), likely) if self._models else likely[:, None]
 
     def chosen(self, genomes: Genomes, draws: Sequence[Weights]) -> Ints | None:
         """Numbers of the designs among thousands to try next, one for each of the weights *draws*.
@@ -146,7 +164,8 @@ class Judge:
         before it were told already. None where too little is known, and where bounds are, to which
         the closest of each would have to be asked.
         """
-        likely = self._refusals.likely(genomes)
+        points = self._features.of(genomes)
+        likely = self._likely(genomes, points)
         if self._is_bounded or (likely is None and not self._models):
             return None
         passes = np.zeros(len(genomes))
@@ -155,7 +174,6 @@ class Judge:
             passes -= averse(np.zeros((len(genomes), 1)), likely)[:, 0]
         if not self._models:
             return np.argsort(-passes, kind="stable")[: len(draws)]
-        points = self._features.of(genomes)
         guessed = [model.guess(points) for model in self._models]
         mean, deviation = (np.stack(one, axis=1) for one in zip(*guessed, strict=True))
         gains = self._gains(genomes, mean, deviation, draws)
@@ -164,6 +182,13 @@ class Judge:
         short = np.unique(np.concatenate(best))
         picked = self._picked(genomes.at(short), points[short], mean[short], passes[short], draws)
         return short[picked]
+
+    def _likely(self, genomes: Genomes, points: Floats) -> Floats | None:
+        """(N,) how likely designs with the features *points* are refused or break a limit."""
+        refused, broken = self._refusals.likely(genomes), self._limits.likely(points)
+        if refused is None or broken is None:
+            return broken if refused is None else refused
+        return 1.0 - (1.0 - refused) * (1.0 - broken)
 
     def _picked(
         self,

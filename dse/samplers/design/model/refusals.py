@@ -25,6 +25,11 @@ class Refusals:
         self._refused: deque[Genome] = deque(maxlen=_KEPT)
         self._trees: Trees | None = None
 
+    @property
+    def is_known(self) -> bool:
+        """True if enough were refused to guess which others will be."""
+        return self._trees is not None
+
     def note(self, genome: Genome) -> None:
         """One more design that was refused."""
         self._refused.append(genome)
