@@ -61,7 +61,7 @@ class Elite:
         return self._genomes(self._order[:count])
 
     def excesses(self, count: int) -> list[float]:
-        """Violations of the first *count* designs, as last sorted; 0 or less where all limits hold."""
+        """Violations of the first *count* designs, as last sorted; 0 or less: all limits hold."""
         return [self._all[at][1] for at in self._order[:count]]
 
     def front(self) -> Genomes | None:
