@@ -123,9 +123,9 @@ class RunChecks:
 
 
 def _footprint(workload: Workload, plan: ParallelPlan, memo: Memo) -> "Footprint":
-    from simcore.memory.footprint import footprint_with
+    from simcore.memory.latest import latest_footprint
 
-    return footprint_with(workload, plan, memo)
+    return latest_footprint(workload, plan, memo)
 
 
 def _runtime(workload: Workload, plan: ParallelPlan, needed: "Footprint") -> "RuntimeMemory":

@@ -63,6 +63,11 @@ class KnownDesigns:
                         for choice in parameters[knob].choices)
             for knob, own in paths.items() for path in own
         }  # fmt: skip
+        tables = [block.tables[dimensions] for block in study.space.blocks]
+        self._columns = [
+            (path, block, tables[block][:, column].astype(np.int64))
+            for path, block, column in self._places
+        ]
         self._bounds = simcore.DesignBounds(template, choices)
         self._margin = what.goals.memory_margin
         limits = {limit.name for limit in what.goals.limits}
@@ -73,7 +78,11 @@ class KnownDesigns:
             for column, knob in enumerate(part.names)
             if knob in self._machines.knobs
         ]
-        self._known: dict[bytes, Mapping[str, float] | InfeasibleError] = {}
+        self._known: dict[int, Mapping[str, float] | InfeasibleError] = {}
+        self._knobs_of_npu = sorted(
+            {(block, column) for path, block, column in self._places if _is_of_npu(path)}
+        )
+        self._memories: dict[tuple[int, ...], float] = {}
 
     @property
     def bounded_blocks(self) -> frozenset[int]:
@@ -142,32 +151,65 @@ class KnownDesigns:
 
     def machines(self, rows: Rows) -> list[Mapping[str, float] | InfeasibleError]:
         """``machine`` of each design."""
+        found, which = self._distinct_machines(rows)
+        return [found[place] for place in which.tolist()]
+
+    def machine_columns(self, rows: Rows) -> tuple[Flags, dict[str, Floats]]:
+        """True where the cost model knows a design's machine, and ``machines`` as columns."""
+        found, which = self._distinct_machines(rows)
+        sold = [one for one in found if not isinstance(one, InfeasibleError)]
+        is_sold = np.array([not isinstance(one, InfeasibleError) for one in found], bool)
+        columns = {}
+        for name in sold[0] if sold else ():
+            column = np.full(len(found), np.nan)
+            column[is_sold] = [one[name] for one in sold]
+            columns[name] = column[which]
+        return is_sold[which], columns
+
+    def _distinct_machines(
+        self, rows: Rows
+    ) -> tuple[list[Mapping[str, float] | InfeasibleError], NDArray[np.intp]]:
+        """``machines``, each once, and the place among these of each design's."""
         tables = [block.tables[self._dimensions] for block in self._space.blocks]
         codes = [tables[b][rows[:, b], column] for b, column in self._knobs_of_machine]
-        codes = codes or [np.zeros(len(rows), np.int32)]
-        keys = [row.tobytes() for row in np.stack(codes, axis=1)]
+        codes = codes or [np.zeros(len(rows), np.int16)]
+        keys, none = np.empty(len(rows), np.int64), np.zeros((len(rows), 0), np.uint64)
+        columns = np.stack(codes, axis=1).astype(np.int16)
+        simcore.keys_of_designs(np.zeros(len(rows), np.int16), columns, none, keys)
+        distinct, first, which = np.unique(keys, return_index=True, return_inverse=True)
         if len(self._known) >= MACHINES_KEPT:
             self._known.clear()
-        for key, row in {key: at for at, key in enumerate(keys) if key not in self._known}.items():
-            self._known[key] = self._machines.metrics(self._design(rows[row].tolist()))
-        return [self._known[key] for key in keys]
+        for key, at in zip(distinct.tolist(), first.tolist(), strict=True):
+            if key not in self._known:
+                self._known[key] = self._machines.metrics(self._design(rows[at].tolist()))
+        return [self._known[key] for key in distinct.tolist()], which
 
     def _usable(self, times_s: Floats, rows: Rows, codes: dict[str, NDArray[np.int64]]) -> Floats:
         if self._margin is not None and rows.shape[0]:
-            there = self._machines.run(self._design(rows[0].tolist())).platform.npu.memory_bytes
-            room = there * (1.0 - self._margin)
+            room = self._memory_bytes(rows[0]) * (1.0 - self._margin)
             times_s[self._bounds.footprint_bytes(codes) > room] = inf
         return times_s
+
+    def _memory_bytes(self, row: Rows) -> float:
+        """Memory of the accelerator of a design, (blocks,)."""
+        tables = [block.tables[self._dimensions] for block in self._space.blocks]
+        key = tuple([int(tables[b][row[b], column]) for b, column in self._knobs_of_npu])
+        if key not in self._memories:
+            run = self._machines.run(self._design(row.tolist()))
+            self._memories[key] = run.platform.npu.memory_bytes
+        return self._memories[key]
 
     def _design(self, row: Sequence[int]) -> Design:
         return self._space.design(self._dimensions, list(row))
 
     def _codes(self, rows: Rows) -> dict[str, NDArray[np.int64]]:
-        tables = [block.tables[self._dimensions] for block in self._space.blocks]
-        return {
-            path: tables[block][rows[:, block], column].astype(np.int64)
-            for path, block, column in self._places
-        }
+        of_block = np.ascontiguousarray(rows.T)
+        return {path: column[of_block[block]] for path, block, column in self._columns}
+
+
+def _is_of_npu(path: str) -> bool:
+    """True if the accelerator may depend on the value at *path*."""
+    return not path.startswith(("workload.", "plan.", "system.", "platform.dimensions"))
 
 
 def check_bounded(study: Study) -> None:

@@ -81,34 +81,24 @@ class LeastMetrics:
             None where the design breaks a rule of the plan, which its evaluation tells; an error
             where the cost model knows no such machine.
         """
-        times_s, machines = self._facts(row, closer=closer)
-        return self._metrics([own[0] for own in machines], times_s[:, 0].tolist())
+        known = self._each.values()
+        times_s = [one.times_s(row) if closer else one.floor_times_s(row) for one in known]
+        return self._metrics([one.machine(row[0]) for one in known], [float(s[0]) for s in times_s])
 
     def columns(self, rows: Rows, *, closer: bool) -> "LeastColumns":
         """``metrics`` of many designs, (N, blocks)."""
-        times_s, machines = self._facts(rows, closer=closer)
         columns: dict[str, Floats] = {}
         is_open = np.ones(len(rows), bool)  # the first scenario that says no, says which no
         has_none, unknown = ~is_open, ~is_open
-        for ending, own, own_s in zip(self._each, machines, times_s, strict=True):
-            is_sold = np.array([not isinstance(one, InfeasibleError) for one in own], bool)
+        for ending, known in self._each.items():
+            own_s = known.times_s(rows) if closer else known.floor_times_s(rows)
+            is_sold, own = known.machine_columns(rows)
             has_none |= is_open & ~is_sold
             unknown |= is_open & is_sold & ~np.isfinite(own_s)
             is_open &= is_sold & np.isfinite(own_s)
-            sold = [one for one in own if not isinstance(one, InfeasibleError)]
-            for name in sold[0] if sold else ():
-                column = np.full(len(rows), np.nan)
-                column[is_sold] = [one[name] for one in sold]
+            for name, column in own.items():
                 columns[name + ending] = column * own_s if name in PER_TIME else column
         return LeastColumns(columns=columns, has_none=has_none, unknown=unknown)
-
-    def _facts(
-        self, rows: Rows, *, closer: bool
-    ) -> tuple[Floats, list[list[Mapping[str, float] | InfeasibleError]]]:
-        """Times, (scenarios, N), and machines with an iteration of one second, likewise."""
-        known = self._each.values()
-        times_s = [one.times_s(rows) if closer else one.floor_times_s(rows) for one in known]
-        return np.array(times_s), [one.machines(rows) for one in known]
 
     def _metrics(
         self, machines: Sequence[Mapping[str, float] | InfeasibleError], times_s: Sequence[float]

@@ -210,7 +210,7 @@ class StudyScreen(NoScreen):
         genome = self._genome_of(design) if genome is None else genome
         for bounds in (self._floors, self._bounds) if is_met else (self._floors,):
             least = bounds.of_one(genome)
-            if least.max() == np.inf:
+            if np.inf in least.tolist():
                 row = np.array([self.genomes.rows(genome)], np.int32)
                 known = least_metrics(self._study, genome.dimensions)
                 return self._refused(known.metrics(row, closer=bounds is self._bounds))

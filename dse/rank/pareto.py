@@ -78,18 +78,38 @@ class Front(Generic[T]):
     def __init__(self) -> None:
         self.points: Points = np.zeros((0, 1))
         self.kept: list[T] = []
+        # of two objectives each value, sorted by the first: the second falls from each to the next
+        self._stairs: tuple[list[float], list[float]] | None = None
 
     def beats(self, point: Points) -> bool:
         """True if a point of the front is better than *point*, (M,): ``beaten`` of one."""
+        if self._stairs is not None:
+            first, second = float(point[0]), float(point[1])
+            at = bisect_right(self._stairs[0], first) - 1
+            if at < 0:
+                return False
+            best = self._stairs[1][at]
+            return best < second or (best == second and self._stairs[0][at] < first)
         above = np.less_equal(self.points, point).all(axis=1)
         return bool(above.any() and (self.points[above] < point).any())
 
     def add(self, what: T, point: ArrayLike) -> bool:
         """Keep *point*, (M,), unless one that is there is as good; whether it was kept."""
         own = np.asarray(point, np.float64)
-        if (self.points <= own).all(axis=1).any():
+        if self._is_matched(own):
             return False
         left = np.flatnonzero(~no_worse(own, self.points))
         self.points = np.concatenate([self.points[left].reshape(-1, own.size), own[None]])
         self.kept = [*(self.kept[at] for at in left), what]
+        if own.size == 2:
+            rising = self.points[np.argsort(self.points[:, 0])]
+            self._stairs = rising[:, 0].tolist(), rising[:, 1].tolist()
         return True
+
+    def _is_matched(self, point: Points) -> bool:
+        """True if a point of the front is as good as *point*, (M,)."""
+        if self._stairs is None:
+            return bool((self.points <= point).all(axis=1).any())
+        first, second = float(point[0]), float(point[1])
+        at = bisect_right(self._stairs[0], first) - 1
+        return at >= 0 and self._stairs[1][at] <= second

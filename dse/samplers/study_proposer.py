@@ -124,10 +124,14 @@ class OwnProposer(StudyProposer):
         return self._found(self._own.ask)
 
     def trim(self, is_new: Callable[[Design], bool]) -> Proposal[int] | None:
-        return self._found(lambda: self._own.trim(is_new))
+        return self._if_any(self._own.trim(is_new))
 
     def free_step(self, is_new: Callable[[Design], bool]) -> Proposal[int] | None:
-        return self._found(lambda: self._own.free_step(is_new))
+        return self._if_any(self._own.free_step(is_new))
+
+    def _if_any(self, own: Proposal[Any] | None) -> Proposal[int] | None:
+        """A trial for what was found; where nothing is left, as happens often, none is begun."""
+        return None if own is None else self._found(lambda: own)
 
     def _found(self, find: Callable[[], Proposal[Any] | None]) -> Proposal[int] | None:
         self._sampler.find = find

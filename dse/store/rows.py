@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from marshal import dumps
 from sys import intern
 from typing import Any
@@ -65,6 +66,7 @@ class Total:
 
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _decode = json.JSONDecoder().decode
+_encode_notes = lru_cache(1024)(_encode)  # of rows by the thousand few differ
 
 
 class StoredMetrics(PackedMetrics):
@@ -112,10 +114,10 @@ def row_of(table: str, trial: Trial) -> Row:
         _encode(trial.design),
         found.state,
         _encode(found.objectives),
-        _encode(found.constraints),
+        _encode(found.constraints) if found.constraints else "{}",
         _encode(plain(found.metrics)),
         found.fidelity,
-        _encode(found.notes),
+        _encode_notes(found.notes),
         found.failure,
         found.attempts,
         found.reason,

@@ -2,12 +2,13 @@
 
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dse.evaluate.metrics import Metrics
 from dse.store.errors import told_of_store
 from dse.store.rows import Row, Total, row_of, sealed_row
 from dse.study.trials import Trial
@@ -16,6 +17,9 @@ BATCH_S = 0.05
 """The most that a row waits while others come in."""
 
 BATCH_ROWS = 100
+
+_NOTED = 64
+"""Sets of names that are known to be written down: one or two per evaluator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ class StoreWriter:
         self._fields: set[tuple[str, str]] = set(
             connection.execute("SELECT part, name FROM field").fetchall()
         )
+        self._noted: set[tuple[str, tuple[str, ...]]] = set()
         self._totals = {
             name: Total(rows, checksums)
             for name, rows, checksums in connection.execute(
@@ -180,7 +185,12 @@ class StoreWriter:
         """Close without writing what has not been committed."""
         self._connection.close()
 
-    def _note_fields(self, part: str, names: Any) -> None:
+    def _note_fields(self, part: str, values: Mapping[str, float]) -> None:
+        names = values.names if isinstance(values, Metrics) else tuple(values)
+        if (part, names) in self._noted:
+            return
+        if len(self._noted) < _NOTED:
+            self._noted.add((part, names))
         for name in names:
             if (part, name) not in self._fields:
                 self._fields.add((part, name))

@@ -2,8 +2,7 @@
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import overload
+from typing import NamedTuple, overload
 
 from dse.evaluate.base import Evaluation, State
 from dse.evaluate.failure import Failure
@@ -12,8 +11,7 @@ from dse.space import Value
 from dse.study.trials import Trial
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
+class _Shape(NamedTuple):
     """All of a row but its values: one for all rows with the same.
 
     Attributes:
@@ -63,11 +61,12 @@ class KeptTrials(Sequence[Trial]):
         kinds = tuple([value.__class__ for value in values])
         names = metrics.names if isinstance(metrics, Metrics) else None
         self._shape_of.append(self._shape(trial, kinds, names))
-        choices = [pair for pair in zip(kinds, values, strict=True) if pair[0] is not float]
+        choices, known = zip(kinds, values, strict=True), self._choices
         try:
-            self._codes.extend([self._choices[choice] for choice in choices])
+            self._codes.extend([known[one] for one in choices if one[0] is not float])
         except KeyError:
-            self._codes.extend([self._code(choice) for choice in choices])
+            choices = zip(kinds, values, strict=True)
+            self._codes.extend([self._code(one) for one in choices if one[0] is not float])
         self._numbers.extend([value for value in values if value.__class__ is float])
         self._numbers.extend(found.objectives.values())
         self._numbers.extend(found.constraints.values())

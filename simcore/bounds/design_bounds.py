@@ -130,40 +130,35 @@ class DesignBounds:
         Raises:
             ConfigError: A value is not allowed in a run file.
         """
-        bounds_s = self._all_s(codes, has_network=True, ways=ways or {})
-        bounds_s = np.maximum(bounds_s, self._tiers_s(codes))
-        if not within_capacity:
-            return bounds_s
-        return np.maximum(bounds_s, self._traffic_s(codes, ways or {}))
+        bounds_s = self._all_s(codes, ways=ways or {}, within_capacity=within_capacity)
+        return np.maximum(bounds_s, self._tiers_s(codes))
 
     def compute_times_s(self, codes: Codes) -> Floats:
         """``times_s`` with a network that takes no time and any number of NPUs.
 
         A bound for every machine with the NPU and every system: only the plan matters.
         """
-        return self._all_s(codes, has_network=False, ways={})
-
-    def _traffic_s(self, codes: Codes, ways: Mapping[str, Sequence[int]]) -> Floats:
-        """Least times in which links carry what collectives send over them."""
-        designs = len(next(iter(codes.values()))) if codes else 1
-        floors = np.empty(designs)
-        for begin in range(0, designs, _BLOCK):
-            block = slice(begin, min(begin + _BLOCK, designs))
-            picks, rates = self._picks(codes, block, True, ways)
-            tables = self._rows.tables()
-            floors[block] = traffic_floors(tables, picks, rates, self._rows.plans.longest[0])
-        return floors * (1e-9 * _SAFETY)
+        return self._all_s(codes, has_network=False)
 
     def _all_s(
-        self, codes: Codes, *, has_network: bool, ways: Mapping[str, Sequence[int]]
+        self,
+        codes: Codes,
+        *,
+        has_network: bool = True,
+        ways: Mapping[str, Sequence[int]] | None = None,
+        within_capacity: bool = False,
     ) -> Floats:
+        """Least times of computing, and of a network if there is one; see ``times_s``."""
         designs = len(next(iter(codes.values()))) if codes else 1
         bounds = np.empty(designs)
         for begin in range(0, designs, _BLOCK):
             block = slice(begin, min(begin + _BLOCK, designs))
-            picks, rates = self._picks(codes, block, has_network, ways)
-            longest = np.array(self._rows.plans.longest, np.int64)
-            bounds[block] = time_bounds(self._rows.tables(), picks, rates, longest)
+            picks, rates = self._picks(codes, block, has_network, ways or {})
+            tables, longest = self._rows.tables(), self._rows.plans.longest
+            found = time_bounds(tables, picks, rates, np.array(longest, np.int64))
+            if within_capacity:  # links carry what collectives send over them
+                found = np.maximum(found, traffic_floors(tables, picks, rates, longest[0]))
+            bounds[block] = found
         return np.maximum(bounds * (1e-9 * _SAFETY), self._work_s(codes))
 
     def floor_times_s(self, codes: Codes) -> Floats:

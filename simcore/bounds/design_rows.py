@@ -25,7 +25,7 @@ from simcore.config import Run
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.kernels.bounds import tables as kernel_tables
 from simcore.kernels.bounds.tables import BoundTables
-from simcore.memory.footprint import footprint_with
+from simcore.memory.latest import latest_footprint
 from simcore.network import BACKENDS
 
 Ints = NDArray[np.int64]
@@ -87,7 +87,7 @@ class DesignRows:
 
     def add_footprint(self, run: Run) -> int:
         try:
-            needed = footprint_with(run.workload, run.plan, self.work_floor.memo)
+            needed = latest_footprint(run.workload, run.plan, self.work_floor.memo)
             self.footprint_bytes.append(float(needed.total_bytes))
         except InfeasibleError:
             return INFEASIBLE

@@ -1,10 +1,10 @@
 """One block of designs: which of them can be simulated together, and their figures."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,12 @@ from simcore.engines.stages.run import Workspace
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.kernels.many import stage_rows, tables
 from simcore.kernels.many.row_times import time_rows
+from simcore.machine import Dimension
 from simcore.machine.system import System
 from simcore.many.limits import Countable
 from simcore.many.lists import Lists
 from simcore.many.machines import Machines, is_plain
-from simcore.many.parts import Accelerator, PartRows, Parts, distinct_pairs
+from simcore.many.parts import Accelerator, Facts, PartRows, Parts, distinct_pairs
 from simcore.many.places import UNTILED
 from simcore.many.plans import PlanRow, plan_tables
 from simcore.many.remarks import Remarked, Remarks
@@ -37,8 +38,6 @@ _PART_LET_GO = 4
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-T = TypeVar("T")
 
 NOT_READ = "a part of the run is refused, or cannot be read by itself"
 ORDER = "collectives whose chunks pass the dimensions in other orders run on every NPU"
@@ -121,6 +120,11 @@ class Tables:
         self._seen: tuple[int, ...] = ()
         self._countable: Countable | None = None
         self._verdicts: dict[tuple[int, int], str | InfeasibleError] = {}
+        self._plain = Facts[Dimension](is_plain, np.bool_)
+        self._ordered = Facts[System](lambda s: s.inter_dimension == "ascending", np.bool_)
+        self._unmoved = Facts[System](lambda s: not s.mover, np.bool_)
+        self._joint = Facts[System](lambda s: s.phase_end == "together", np.bool_)
+        self._unaware = Facts[Accelerator](_is_unaware, np.bool_)
 
     @property
     def are_read(self) -> bool:
@@ -194,10 +198,10 @@ class Tables:
     def _readable(self, part: PartRows, found: Batch) -> Ints:
         """Designs all of whose parts are known and such that one NPU stands for all of a stage."""
         parts, rows = self._parts, np.arange(part.work.size)
-        plain = _of_things(is_plain, parts.dimensions.things)
-        ordered = _of_things(lambda s: s.inter_dimension == "ascending", parts.systems.things)
-        unmoved = _of_things(lambda s: not s.mover, parts.systems.things)
-        alone = _of_things(_is_unaware, parts.accelerators.things)
+        plain = self._plain.about_and(parts.dimensions.things, last=False)
+        ordered = self._ordered.about_and(parts.systems.things, last=False)
+        unmoved = self._unmoved.about_and(parts.systems.things, last=False)
+        alone = self._unaware.about_and(parts.accelerators.things, last=False)
         named = self._machines.vectors(parts.systems.things).min(axis=(1, 2), initial=0) >= 0
         fine = self._fine(
             rows,
@@ -262,7 +266,8 @@ class Tables:
         things = self._parts.dimensions.things, self._parts.systems.things
         seen = len(things[0]), len(things[1])
         if seen != self._seen:
-            plain = [one for one in things[0] if is_plain(one)]
+            flags = self._plain.about(things[0]).tolist()
+            plain = [one for one, is_one in zip(things[0], flags, strict=True) if is_one]
             countable, self._seen = Countable.of(plain, things[1], self._parts.count), seen
             if countable != self._countable:
                 self._countable = countable
@@ -311,7 +316,8 @@ class Tables:
             operator_ns=self._operator_ns,
             lists=self._lists,
         )
-        held = ~_of_things(_ends_together, parts.systems.things)[own.system] & (times.held_ns > 0)
+        joint = self._joint.about_and(parts.systems.things, last=False)
+        held = ~joint[own.system] & (times.held_ns > 0)
         fine = self._fine(
             rows,
             found,
@@ -351,15 +357,6 @@ def _cut(rows: Ints, size: int) -> Iterator[Ints]:
         yield rows[begin : begin + size]
 
 
-def _of_things(holds: Callable[[T], bool], things: Sequence[T]) -> Bools:
-    """True of each of the *things* for which it *holds*, and at last False, for what is unknown."""
-    return np.array([*map(holds, things), False])
-
-
 def _is_unaware(accelerator: Accelerator) -> bool:
     """True if messages of the backend do not meet."""
     return accelerator[2] in BACKENDS and not BACKENDS[accelerator[2]].messages_meet
-
-
-def _ends_together(system: System) -> bool:
-    return system.phase_end == "together"

@@ -6,23 +6,49 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.bounds.grown import Grown
 from simcore.collectives import IN_NETWORK, SYNTHESISED, algorithm_named, runnable
 from simcore.engines.collectives.phases import Phase, passes_of_chunk
 from simcore.engines.collectives.rows import machine_of, phase_row
 from simcore.errors import ConfigError
-from simcore.kernels.collectives.records import LINK, PHASE, PhaseRow
+from simcore.kernels.collectives.records import LINK, PHASE
 from simcore.kernels.collectives.topology_codes import TABLE
 from simcore.kernels.many import tables
 from simcore.kernels.many.row_times import mark_phases
 from simcore.machine import Dimension
 from simcore.machine.system import BY_TOPOLOGY, System
-from simcore.many.parts import Numbered, PartRows, Parts
+from simcore.many.parts import Accelerator, Facts, Numbered, PartRows, Parts
 from simcore.many.places import Places
 from simcore.many.plans import KINDS
 from simcore.terms import CollectiveKind
 from simcore.topologies import TOPOLOGIES
 
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Known:
+    """Facts about parts of machines, by number.
+
+    Attributes:
+        shape: Number of a dimension's topology and NPUs.
+        link: LINK of a dimension.
+        shares_ports: Whether a dimension is a further level of the one before.
+        system: Number of what the kernels read of a system.
+        row: What they read of it.
+        vector: Algorithms that a system names, see ``Machines.vectors``.
+        suited: The algorithm that suits a shape.
+        rate: Bytes per second of an accelerator's memory, rounded as the unfolded engine's.
+    """
+
+    shape: Facts[Dimension]
+    link: Facts[Dimension]
+    shares_ports: Facts[Dimension]
+    system: Facts[System]
+    row: Facts[tuple[int, int, int, int]]
+    vector: Facts[System]
+    suited: Facts[tuple[str, int]]
+    rate: Facts[Accelerator]
 
 
 @dataclass(slots=True, eq=False)
@@ -40,16 +66,25 @@ class Machines:
     examples: list[Dimension] = field(default_factory=list)
     algorithms: Numbered[str] = field(default_factory=Numbered)
     systems: Numbered[tuple[int, int, int, int]] = field(default_factory=Numbered)
-    _vectors: list[list[list[int]]] = field(default_factory=list)
-    _phases: list[PhaseRow] = field(default_factory=list)
-    _words: list[int] = field(default_factory=list)
+    _phases: Grown = field(default_factory=lambda: Grown(PHASE))
+    _words: Grown = field(default_factory=lambda: Grown(np.int64))
     _phase_of: Ints = field(default_factory=lambda: np.zeros((len(KINDS), 0, 0, 0), np.int64))
     _passes: tuple[Ints, Ints] = field(init=False)
-    _system_of: list[int] = field(default_factory=list)
+    _about: "_Known" = field(init=False)
 
     def __post_init__(self) -> None:
         self.places = Places(self.dimensions)
         self._passes = _passes(self.dimensions)
+        self._about = _Known(
+            shape=Facts(self._shape, np.int64),
+            link=Facts(_link, LINK),
+            shares_ports=Facts(lambda one: one.shares_ports, np.bool_),
+            system=Facts(lambda one: self.systems.number(_system(one)), np.int64),
+            row=Facts(lambda row: row, tables.SYSTEM),
+            vector=Facts(self._vector, np.int64, (len(KINDS), self.dimensions)),
+            suited=Facts(self._suited, np.int64),
+            rate=Facts(lambda one: one[0].memory_bandwidth_bytes_per_s / 1e9 * 1e9, np.float64),
+        )
 
     def rows(
         self,
@@ -67,27 +102,22 @@ class Machines:
             parts: All that there are.
         """
         dimensions, systems = parts.dimensions.things, parts.systems.things
-        shape_of = np.array([self._shape(one) for one in dimensions], np.int64)
-        shape, links = shape_of[part.dimensions], _links(dimensions)[part.dimensions]
-        known = self._system_of
-        known += [self.systems.number(_system(one)) for one in systems[len(known) :]]
-        system_of = np.array(known, np.int64)
-        rates = [
-            npu.memory_bandwidth_bytes_per_s / 1e9 * 1e9 for npu, _, _ in parts.accelerators.things
-        ]
+        about = self._about
+        shape = about.shape.about(dimensions)[part.dimensions]
+        system = about.system.about(systems)[part.system]
         spots, members = self.places.arrays()
         return tables.MachineRows(
             plan=plan,
-            system=system_of[part.system],
-            systems=np.array(self.systems.things, tables.SYSTEM),
-            links=links,
-            shares_ports=np.array([d.shares_ports for d in dimensions])[part.dimensions],
+            system=system,
+            systems=about.row.about(self.systems.things),
+            links=about.link.about(dimensions)[part.dimensions],
+            shares_ports=about.shares_ports.about(dimensions)[part.dimensions],
             shape=shape,
             algorithm=self._algorithm(part.system, shape, systems),
             place=place,
             spots=spots,
             members=members,
-            memory_bytes_per_s=np.array(rates)[part.accelerator],
+            memory_bytes_per_s=about.rate.about(parts.accelerators.things)[part.accelerator],
         )
 
     def phases(self, plans: tables.PlanTables, rows: tables.MachineRows) -> tables.PhaseTable:
@@ -113,8 +143,8 @@ class Machines:
             pass_first=first,
             passes=passes,
             phase_of=self._phase_of,
-            phases=np.array(self._phases, PHASE),
-            words=np.array(self._words, np.int64),
+            phases=self._phases.array(),
+            words=self._words.array(),
         )
 
     def _shape(self, dimension: Dimension) -> int:
@@ -126,8 +156,7 @@ class Machines:
     def _algorithm(self, system: Ints, shape: Ints, systems: Sequence[System]) -> Ints:
         """(N, kinds, D) int64: the algorithm of each kind in each dimension."""
         named = self.vectors(systems)[system]
-        suits = [TOPOLOGIES[name].algorithm for name, _ in self.shapes.things]
-        suited = np.array([self.algorithms.number(name) for name in suits], np.int64)
+        suited = self._about.suited.about(self.shapes.things)
         by_topology = self.algorithms.number(BY_TOPOLOGY)
         return np.where(named == by_topology, suited[shape][:, None, :], named)
 
@@ -140,16 +169,21 @@ class Machines:
         Args:
             systems: All that there are; those known before keep their places.
         """
-        for system in systems[len(self._vectors) :]:
-            try:
-                names = [system.vector(kind, self.dimensions) for kind in KINDS]
-            except ConfigError:
-                names = []
-            if not names or any({SYNTHESISED, IN_NETWORK} & set(own) for own in names):
-                self._vectors.append([[-1] * self.dimensions] * len(KINDS))
-                continue
-            self._vectors.append([[self.algorithms.number(one) for one in own] for own in names])
-        return np.array(self._vectors, np.int64).reshape(-1, len(KINDS), self.dimensions)
+        return self._about.vector.about(systems)
+
+    def _vector(self, system: System) -> list[list[int]]:
+        """``vectors`` of one system."""
+        try:
+            names = [system.vector(kind, self.dimensions) for kind in KINDS]
+        except ConfigError:
+            names = []
+        if not names or any({SYNTHESISED, IN_NETWORK} & set(own) for own in names):
+            return [[-1] * self.dimensions] * len(KINDS)
+        return [[self.algorithms.number(one) for one in own] for own in names]
+
+    def _suited(self, shape: tuple[str, int]) -> int:
+        """The algorithm that suits a topology."""
+        return self.algorithms.number(TOPOLOGIES[shape[0]].algorithm)
 
     def _add(self, what: int, algorithm: int, spot: int, shape: int) -> int:
         """Append a phase; its number."""
@@ -164,7 +198,7 @@ class Machines:
         )
         row, words = phase_row(phase, self.examples[shape])
         self._phases.append(row._replace(table=len(self._words)) if words else row)
-        self._words += words
+        self._words.extend(words)
         return len(self._phases) - 1
 
 
@@ -178,12 +212,12 @@ def is_plain(dimension: Dimension) -> bool:
     return by_rule and dimension.in_network is None
 
 
-def _links(dimensions: Sequence[Dimension]) -> NDArray[np.void]:
-    """(X,) LINK of *dimensions*; zero of those that are not plain."""
-    plain = np.array([is_plain(one) for one in dimensions])
-    links = np.zeros(len(dimensions), LINK)
-    links[plain] = machine_of([one for one in dimensions if is_plain(one)]).links
-    return links
+def _link(dimension: Dimension) -> np.void:
+    """LINK of a dimension; zero of one that is not plain."""
+    plain = is_plain(dimension)
+    links = machine_of([dimension]).links if plain else np.zeros(1, LINK)
+    link: np.void = links[0]
+    return link
 
 
 def _system(system: System) -> tuple[int, int, int, int]:

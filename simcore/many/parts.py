@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from simcore.bounds.design_columns import Codes, ColumnSet
+from simcore.bounds.grown import Grown
 from simcore.config import Run, RunTemplate
 from simcore.errors import ConfigError
 from simcore.machine import Dimension, Npu
@@ -51,6 +52,35 @@ class Numbered(Generic[T]):
         if found == len(self.things):
             self.things.append(thing)
         return found
+
+
+class Facts(Generic[T]):
+    """Facts about things of a list that grows, as rows of an array: each is worked out once.
+
+    Args:
+        of: The fact about a thing.
+        dtype: Of a fact, or of its numbers.
+        shape: Of the numbers of a fact; (): it is one value.
+    """
+
+    def __init__(
+        self, of: Callable[[T], Any], dtype: DTypeLike, shape: tuple[int, ...] = ()
+    ) -> None:
+        self._of, self._rows = of, Grown(dtype, shape)
+
+    def about(self, things: Sequence[T]) -> NDArray[Any]:
+        """A row for each of *things*; those known before keep their places."""
+        self._learn(things)
+        return self._rows.array()
+
+    def about_and(self, things: Sequence[T], last: Any) -> NDArray[Any]:
+        """``about``, and a *last* row for what is not known."""
+        self._learn(things)
+        return self._rows.array_and(last)
+
+    def _learn(self, things: Sequence[T]) -> None:
+        if len(things) > len(self._rows):
+            self._rows.extend([self._of(thing) for thing in things[len(self._rows) :]])
 
 
 class _Columns(ColumnSet):

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from simcore.bounds.grown import Grown
 from simcore.engines.collectives.placement import place_group
 from simcore.errors import InfeasibleError
-from simcore.many.parts import Numbered
+from simcore.many.parts import Numbered, distinct_pairs
 from simcore.many.plans import AXES, PlanRow
 from simcore.workload.graph import Axis
 
@@ -34,12 +35,13 @@ class Places:
     sizes: Numbered[tuple[int, ...]] = field(default_factory=Numbered)
     groups: Numbered[tuple[int, int]] = field(default_factory=Numbered)
     spots: Numbered[tuple[int, int]] = field(default_factory=Numbered)
-    rows: list[tuple[int, ...]] = field(default_factory=list)
-    members: list[int] = field(default_factory=list)
+    rows: Grown = field(init=False)
+    members: Grown = field(default_factory=lambda: Grown(np.int64))
     _known: dict[tuple[int, int], int] = field(default_factory=dict)
     _groups_of: dict[int, Ints] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.rows = Grown(np.int64, (self.dimensions,))
         self.rows.append((-1,) * self.dimensions)
         self.members.append(1)
 
@@ -51,24 +53,21 @@ class Places:
             plan: (N,) int64, of each design.
             npus: (N, D) int64, of the dimensions of its machine.
         """
-        shapes, sizes = np.unique(npus, axis=0, return_inverse=True)
-        size_of = np.array([self.sizes.number(tuple(one)) for one in shapes.tolist()], np.int64)
+        size = np.array([self.sizes.number(one) for one in map(tuple, npus.tolist())], np.int64)
         numbers, own = np.unique(plan, return_inverse=True)
         groups = np.stack([self._groups(number, plans[number]) for number in numbers.tolist()])
-        group, size = groups[own], size_of[sizes.ravel()]
+        group = groups[own]
         places = np.full(group.shape, NOWHERE)
         for axis in np.flatnonzero((groups >= 0).any(axis=0)).tolist():
             has = group[:, axis] >= 0
-            keys, where = np.unique(
-                np.stack([group[has, axis], size[has]]), axis=1, return_inverse=True
-            )
-            found = [self._place(*pair) for pair in keys.T.tolist()]
-            places[has, axis] = np.array(found, np.int64)[where.ravel()]
+            pairs, _, where = distinct_pairs(group[has, axis], size[has])
+            found = [self._place(*pair) for pair in pairs]
+            places[has, axis] = np.array(found, np.int64)[where]
         return places
 
     def arrays(self) -> tuple[Ints, Ints]:
         """(P, D) and (P,) int64: spots and members of the places."""
-        return np.array(self.rows, np.int64), np.array(self.members, np.int64)
+        return self.rows.array(), self.members.array()
 
     def _groups(self, number: int, plan: PlanRow) -> Ints:
         """Group of each axis of a plan, -1: it has none."""

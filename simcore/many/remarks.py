@@ -1,13 +1,17 @@
 """Remarks on designs that were simulated together, made for those that somebody asks about."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from simcore.engines.collectives.phases import stand_ins
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.iteration import held_note
 from simcore.engines.machine_times import stand_ins_of
 from simcore.engines.stages.times import place_groups
+from simcore.machine import Dimension
 from simcore.many.groups import Outcomes
+from simcore.many.parts import Numbered
 from simcore.many.together import Together
 from simcore.memory.fit import MemoryFit
 from simcore.memory.runtime import runtime_memory
@@ -15,18 +19,30 @@ from simcore.result import HEAD, NS, use_of
 from simcore.simulation import overloads
 from simcore.terms import CollectiveKind
 
+Pair = tuple[CollectiveKind, Placement]
+"""Kind of collectives, and where a group of them lies."""
+
+Used = tuple[Pair, ...]
+
+_stand_ins = lru_cache(4096)(stand_ins)
+
 
 @dataclass(slots=True, eq=False)
 class Remarked:
     """Remarks that many designs share; grows.
 
     Attributes:
-        stand_ins: Notes on algorithms that stand in for others, by number of a plan, the
-            algorithms, and the topologies and sizes of the dimensions.
+        stand_ins: Notes on algorithms that stand in for others, by what collectives do and where,
+            the algorithms, and the topologies of the dimensions.
+        used: Number of what the collectives of a plan do and where, by its number and the sizes of
+            dimensions.
+        pairs: What collectives do and where.
         fits: Verdicts on memory by number of a plan and the bytes of an accelerator.
     """
 
     stand_ins: dict[tuple[object, ...], tuple[str, ...]] = field(default_factory=dict)
+    used: dict[tuple[int, ...], int] = field(default_factory=dict)
+    pairs: Numbered[Used] = field(default_factory=Numbered)
     fits: dict[tuple[int, float], MemoryFit] = field(default_factory=dict)
 
 
@@ -82,14 +98,28 @@ class Remarks:
         dimensions = [one.parts.dimensions.things[d] for d in one.part.dimensions[at].tolist()]
         topologies = [each.topology for each in dimensions]
         algorithms = system.all_reduce, system.all_gather, system.reduce_scatter, system.all_to_all
-        key = work, *algorithms, *topologies, *[each.npus for each in dimensions]
+        used = self._used(work, dimensions)
+        key = used, *algorithms, *topologies
         known = self.known.stand_ins
         if key not in known:
-            program = one.plans[work].known.program
-
-            def found(kind: CollectiveKind, place: Placement) -> tuple[str, ...]:
-                return stand_ins(kind, place, system.algorithms(kind, topologies))
-
-            placed = place_groups(program.groups, dimensions)
-            known[key] = tuple(stand_ins_of(program, placed, found))
+            notes = [
+                note
+                for kind, place in self.known.pairs.things[used]
+                for note in _stand_ins(kind, place, system.algorithms(kind, topologies))
+            ]
+            known[key] = tuple(dict.fromkeys(notes))
         return known[key]
+
+    def _used(self, work: int, dimensions: Sequence[Dimension]) -> int:
+        """Number of the kinds of a plan's collectives and their groups' places on *dimensions*."""
+        key = work, *[each.npus for each in dimensions]
+        if key not in self.known.used:
+            program, found = self.together.plans[work].known.program, list[Pair]()
+
+            def note(kind: CollectiveKind, place: Placement) -> tuple[str, ...]:
+                found.append((kind, place))
+                return ()
+
+            stand_ins_of(program, place_groups(program.groups, dimensions), note)
+            self.known.used[key] = self.known.pairs.number(tuple(found))
+        return self.known.used[key]

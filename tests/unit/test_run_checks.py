@@ -60,5 +60,7 @@ def test_memory_is_worked_out_once_per_plan_and_compared_with_each_machine() -> 
     needed = checks.memory(roomy.workload, roomy.platform, roomy.plan)
     assert needed == footprint(roomy.workload, roomy.plan)
     assert checks.footprint(tight.workload, tight.plan) is needed
+    read_anew = RunTemplate.from_table(TABLE).with_values({})
+    assert RunChecks().footprint(read_anew.workload, read_anew.plan) is needed
     with pytest.raises(InfeasibleError, match="fits_in_memory"):
         checks.memory(tight.workload, tight.platform, tight.plan)

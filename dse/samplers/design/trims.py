@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dse.rank.bargain import GAIN, LOSS, beaten_at_a_bargain
-from dse.rank.pareto import Front, non_dominated
+from dse.rank.pareto import Flags, Front, Points, non_dominated
 from dse.samplers.design.columns.genomes import Genome, Genomes
 from dse.samplers.design.columns.neighbourhood import Draft, Neighbourhood, active
 from dse.samplers.design.columns.steps import shifts, words
@@ -55,6 +55,8 @@ class Trims:
         self._beside: dict[Genome, list[Genome]] = {}
         self._refused: set[int] = set()
         self._were_bargains: dict[tuple[Genome, Genome], bool] = {}
+        self._beaten_of: Points | None = None
+        self._are_beaten: Flags = np.zeros(0, np.bool_)
 
     def learn(self, genome: Genome, values: Sequence[float]) -> None:
         """Take note of a feasible design; *values* to be minimised."""
@@ -73,11 +75,18 @@ class Trims:
 
         Designs that are beaten at a bargain themselves are of no use and not asked for trims.
         """
-        hopes, beaten = self._hopes(), beaten_at_a_bargain(self._front.points)
+        hopes, beaten = self._hopes(), self._beaten()
         standing = (one for one, out in zip(self._front.kept, beaten, strict=True) if not out)
         found = [step for genome in standing for step in self.of(genome).trims]
         found.sort(key=lambda step: -hopes(step.rung))
         return next((step.genome for step in found if accept(step.genome)), None)
+
+    def _beaten(self) -> Flags:
+        """Designs of the front that others of it beat at a bargain."""
+        if self._beaten_of is not self._front.points:  # which are new where the front is
+            self._beaten_of = self._front.points
+            self._are_beaten = beaten_at_a_bargain(self._beaten_of)
+        return self._are_beaten
 
     def _hopes(self) -> Callable[[Rung], float]:
         """Part of the known trims of the front, by rung, that were bargains; 1 of 2 unseen ones."""

@@ -70,6 +70,7 @@ class GenomeSpace:
         self._shares = (np.cumsum(sizes) / plain_sum(sizes)).tolist()
         own = [self.knobs[span.first : span.end] for span in self.spans]
         self._radix = [_radix([len(knob.choices) for knob in knobs]) for knobs in own]
+        self._weights = [np.array(radix, np.int64) for radix in self._radix]
         self._free = {  # a knob of which any choice will do
             (number, count)
             for number, span in enumerate(self.spans)
@@ -203,13 +204,19 @@ class GenomeSpace:
 
     def block_rows(self, number: int, dimensions: Codes, codes: Codes) -> Ints:
         """(N,) the row of block *number* with its part of *codes* (of all knobs), or -1."""
+        return self.find_rows(number, dimensions, self._keys_of(number, codes))
+
+    def _keys_of(self, number: int, codes: Codes) -> Ints:
+        """(N,) keys of the part of *codes* (of all knobs) that is of block *number*."""
         span = self.spans[number]
-        keys = codes[:, span.first : span.end].astype(np.int64) @ self.radix(number)
-        return self.find_rows(number, dimensions, keys)
+        if span.end - span.first == 1:
+            return codes[:, span.first].astype(np.int64)
+        keys: Ints = codes[:, span.first : span.end].astype(np.int64) @ self._weights[number]
+        return keys
 
     def radix(self, number: int) -> Ints:
         """Weights of the knobs of a block in the keys of its rows."""
-        return np.array(self._radix[number], np.int64)
+        return self._weights[number].copy()
 
     def keys(self, number: int, count: int) -> Ints:
         """Keys of the rows of block *number* with *count* network dimensions; they rise."""
@@ -227,9 +234,16 @@ class GenomeSpace:
 
     def rows_of(self, genomes: Genomes) -> NDArray[np.int32]:
         """(N, blocks) the row that each genome takes of each block; -1: none."""
+        dimensions, codes = genomes.dimensions, genomes.codes
         rows = np.empty((len(genomes), len(self.spans)), np.int32)
+        first = int(dimensions[0]) if len(genomes) else self.counts[0]
+        are_alike = bool((dimensions == first).all())
         for number in range(len(self.spans)):
-            rows[:, number] = self.block_rows(number, genomes.dimensions, genomes.codes)
+            keys = self._keys_of(number, codes)
+            if are_alike:
+                rows[:, number] = self._finders[number, first].rows(keys)
+            else:
+                rows[:, number] = self.find_rows(number, dimensions, keys)
         return rows
 
     def are_valid(self, genomes: Genomes) -> Flags:

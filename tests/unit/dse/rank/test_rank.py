@@ -22,6 +22,22 @@ def test_of_equal_points_the_first_is_on_the_front() -> None:
 
 
 @pytest.mark.parametrize("objectives", [1, 2, 3])
+def test_the_front_of_a_stream_keeps_and_beats_what_the_definition_says(objectives: int) -> None:
+    rng = np.random.default_rng(objectives)
+    points = rng.choice([-np.inf, -0.0, 0.0, 1.0, 2.0, 3.0, 4.0, np.inf], (300, objectives))
+    front, kept = Front[int](), list[int]()
+    for at, point in enumerate(points):
+        is_beaten = any((points[k] <= point).all() and (points[k] < point).any() for k in kept)
+        assert front.beats(point) is is_beaten
+        is_new = not any((points[k] <= point).all() for k in kept)
+        if is_new:
+            kept = [k for k in kept if not (point <= points[k]).all()] + [at]
+        assert front.add(at, point.tolist()) is is_new
+        assert front.kept == kept
+        assert (front.points == points[kept]).all()
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3])
 def test_fronts_are_those_of_the_definition(objectives: int) -> None:
     values = np.random.default_rng(0).integers(0, 6, (60, objectives)).astype(float)
     left, expected = list(range(60)), np.zeros(60, np.int64)

@@ -10,7 +10,7 @@ import pytest
 from dse.objectives import Aggregate, Goals, Limit, Objective, Scenario
 from dse.proof.least import LeastColumns, least_metrics
 from dse.rank.pareto import Front, beaten
-from dse.samplers.design import GenomeSpace
+from dse.samplers.design import Genomes, GenomeSpace
 from dse.samplers.design.archive import Archive
 from dse.samplers.design.screen import screen_of
 from dse.samplers.design.settings import Settings
@@ -72,6 +72,18 @@ def test_a_screen_knows_what_a_range_decides_of_each_batch_anew() -> None:
         designs = [space.design(genome) for genome in found.each()]
         expected = [float(design["share"]) < 0.5 and design["count"] != 2 for design in designs]
         assert admits(found).tolist() == expected
+
+
+def test_rows_of_blocks_are_those_of_each_design_whatever_its_dimensions() -> None:
+    space = GenomeSpace(load_study_file("llm_gpt.yaml").space)
+    drawn = space.draw_many(300, RNG)
+    alike = drawn.at(drawn.dimensions == drawn.dimensions[0])
+    for genomes in (drawn, alike, drawn.at(slice(0))):
+        expected = [space.rows(genome) for genome in genomes.each()]
+        assert space.rows_of(genomes).tolist() == expected
+    broken = Genomes(alike.dimensions, alike.codes.copy(), alike.reals)
+    broken.codes[:, 0] = space.spans[0].block.tables[int(alike.dimensions[0])][:, 0].max() + 1
+    assert (space.rows_of(broken)[:, 0] == -1).all()
 
 
 def goals() -> Goals:
