@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from simcore.bounds.design_columns import Codes, ColumnSet
 from simcore.bounds.design_rows import RATES, DesignRows
+from simcore.bounds.facts import Facts, FactSet
 from simcore.bounds.machine_terms import (
     NO_NETWORK,
 )
@@ -69,16 +70,27 @@ class DesignBounds:
                 template=template, choices=listed, roots=roots, build=build, without=without
             )
 
+        def fact(
+            build: Callable[[Run], Any],
+            keep: Callable[[Any], int],
+            *roots: str,
+            without: Sequence[str] = (),
+        ) -> FactSet:
+            return FactSet(template, listed, roots, build, without=without, keep=keep)
+
         rows = self._rows
         work = ("stack", "workload", "plan", "platform.npu", "compute")
-        self._plan = part(rows.add_plan, *work)
-        self._work = part(rows.add_work, *work, "system.execution", without=NOT_WORK)
+        self._plan = fact(rows.plan_fact, rows.keep_plan, *work)
+        ways = (*work, "system.execution")
+        self._work = fact(rows.work_fact, rows.keep_work, *ways, without=NOT_WORK)
         self._tiers = None
         if may_offload(template, choices):
             sizes = [f"platform.dimensions[{d}].npus" for d in range(self._count)]
             holders = ("stack", "workload", "plan", "platform.tiers", *sizes)
             self._tiers = part(rows.add_tiers, *holders)
-        self._fill = part(rows.add_footprint, "stack", "workload", "plan")
+        filled = ("stack", "workload", "plan")
+        self._fill = fact(rows.footprint_fact, rows.keep_footprint, *filled)
+        self._facts = {"plan": self._plan, "work": self._work, "fill": self._fill}
         self._system = part(rows.add_system, "backend", *(f"system.{key}" for key in _SYSTEM_KEYS))
         places = [f"platform.dimensions[{d}]" for d in range(self._count)]
         shared = _native_roots(template, choices, places)
@@ -94,6 +106,22 @@ class DesignBounds:
             for name, keys in RATES.items()
             for d in range(self._count)
         ]
+
+    def worked_out(self) -> dict[tuple[str, int], bytes]:
+        """Facts of plans that were worked out here since this was last asked, packed.
+
+        Before it is asked for the first time, none is kept for that.
+        """
+        return {
+            (name, key): fact
+            for name, part in self._facts.items()
+            for key, fact in part.worked_out().items()
+        }
+
+    def take(self, facts: Facts) -> None:
+        """Take facts of plans that bounds of the same run file and choices have worked out."""
+        for name, part in self._facts.items():
+            part.take({key: fact for (own, key), fact in facts.items() if own == name})
 
     @property
     def paths(self) -> frozenset[str]:

@@ -45,6 +45,8 @@ class Island:
         """*starts*: designs that the study starts with, of which the island takes its share."""
         self._number, self._rounds = number, rounds
         screen = StudyScreen(study, evaluator, lambda own: rounds.number(number, own))
+        screen.worked_out()  # what is worked out from now on is handed on
+        self._screen = screen
         proposer = study_proposer(study, evaluator, screen, trials=None, island=number)
         for design in starts[number :: rounds.islands]:
             proposer.enqueue(design)
@@ -70,6 +72,8 @@ class Island:
         One trial is made in any case.
         """
         base = self._rounds.begin(order.turn)
+        for facts in order.facts:
+            self._screen.take(facts.value())
         if order.turn > self._turn:
             self._begin(order, base)
         self._goal, self._until_s = base + order.share, until_s
@@ -111,6 +115,7 @@ class Island:
             first=first - base,
             count=len(trials),
             made=Shared(pickle.dumps(made)),
+            facts=self._screen.worked_out(),
             is_exhausted=self._search.is_exhausted,
         )
 
