@@ -181,6 +181,7 @@ class Archipelago:
                 news=self._news[told] if told >= 0 else None,
                 stored=self._stored(island, turn, share),
                 facts=() if orders else self._facts.untold(island),
+                wants_facts=self._facts.are_wanted(island),
                 provenance=self._hooks.provenance,
                 is_guarded=course.suspect == turn,
             )

@@ -10,6 +10,10 @@ MOST_BYTES = 1 << 28
 """Bytes of facts that are sent to all islands together: with thousands of them, few to each."""
 
 
+_OF_ONE = 1 << 20
+"""Bytes of facts that an island works out in its first round, about."""
+
+
 class SharedFacts:
     """Facts of plans, each handed on once, and how many of them each island has been told."""
 
@@ -19,6 +23,10 @@ class SharedFacts:
         self._packed: list[Shared] = []
         self._from: list[int] = []
         self._told = [0] * islands
+
+    def are_wanted(self, island: int) -> bool:
+        """True if *island* is to tell what it works out: of thousands the first one suffices."""
+        return self._room > island * _OF_ONE
 
     @property
     def all(self) -> Sequence[Shared]:

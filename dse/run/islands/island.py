@@ -104,6 +104,7 @@ class Island:
             number = self._rounds.number(self._number, row.number)
             new = replace(row, number=number, repeats=None, provenance=order.provenance)
             trials.append(None if known and known.design == row.design else new)
+        facts = self._screen.worked_out()  # what nobody wants is not kept either
         made = Made(
             trials=trials,
             rows=[() if trial is None else row_of("trial", trial) for trial in trials],
@@ -115,7 +116,7 @@ class Island:
             first=first - base,
             count=len(trials),
             made=Shared(pickle.dumps(made)),
-            facts=self._screen.worked_out(),
+            facts=facts if order.wants_facts else {},
             is_exhausted=self._search.is_exhausted,
         )
 

@@ -101,6 +101,7 @@ class Order:
         news: Of the round that it hears of before it begins this one; None: there is none.
         stored: Outcomes that are known already, by place in the round.
         facts: Facts of plans that others have worked out.
+        wants_facts: Whether the report is to tell those that the island works out.
         provenance: Of what is evaluated.
         is_guarded: Whether designs are evaluated in a process of its own, since one may have ended
             the worker.
@@ -113,6 +114,7 @@ class Order:
     news: Shared | None = None
     stored: Mapping[int, Trial] = field(default_factory=dict)
     facts: Sequence[Shared] = ()
+    wants_facts: bool = False
     provenance: int = 0
     is_guarded: bool = False
 

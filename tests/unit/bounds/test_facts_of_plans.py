@@ -3,6 +3,7 @@
 import pickle
 from collections.abc import Mapping
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ TABLE = {
     },
     "plan": {"tp": 2, "dp": 4, "pp": 2},
 }
-CHOICES = {
+CHOICES: dict[str, list[Any]] = {
     "plan.tp": [1, 2, 4, 5, 8],  # heads do not divide by 5
     "plan.pp": [1, 2, 4],
     "plan.dp": [1, 2, 4, 8],

@@ -55,6 +55,12 @@ def test_facts_are_handed_on_while_there_is_room(monkeypatch: pytest.MonkeyPatch
     assert told(list(shared.untold(1))) == {1}
 
 
+@pytest.mark.parametrize(("islands", "asked"), [(2, 2), (16, 16), (32, 8), (4096, 1)])
+def test_of_many_islands_few_are_asked_for_facts(islands: int, asked: int) -> None:
+    shared = SharedFacts(islands)
+    assert sum(shared.are_wanted(island) for island in range(islands)) == asked
+
+
 KEPT = ("number", "state", "params.", "objectives.", "constraints.", "reason")
 
 
