@@ -70,27 +70,14 @@ class DesignBounds:
                 template=template, choices=listed, roots=roots, build=build, without=without
             )
 
-        def fact(
-            build: Callable[[Run], Any],
-            keep: Callable[[Any], int],
-            *roots: str,
-            without: Sequence[str] = (),
-        ) -> FactSet:
-            return FactSet(template, listed, roots, build, without=without, keep=keep)
-
         rows = self._rows
-        work = ("stack", "workload", "plan", "platform.npu", "compute")
-        self._plan = fact(rows.plan_fact, rows.keep_plan, *work)
-        ways = (*work, "system.execution")
-        self._work = fact(rows.work_fact, rows.keep_work, *ways, without=NOT_WORK)
+        self._facts = _fact_sets(template, listed, rows)
+        self._plan, self._work, self._fill = self._facts.values()
         self._tiers = None
         if may_offload(template, choices):
             sizes = [f"platform.dimensions[{d}].npus" for d in range(self._count)]
             holders = ("stack", "workload", "plan", "platform.tiers", *sizes)
             self._tiers = part(rows.add_tiers, *holders)
-        filled = ("stack", "workload", "plan")
-        self._fill = fact(rows.footprint_fact, rows.keep_footprint, *filled)
-        self._facts = {"plan": self._plan, "work": self._work, "fill": self._fill}
         self._system = part(rows.add_system, "backend", *(f"system.{key}" for key in _SYSTEM_KEYS))
         places = [f"platform.dimensions[{d}]" for d in range(self._count)]
         shared = _native_roots(template, choices, places)
@@ -264,6 +251,22 @@ class DesignBounds:
             columns = {path: np.full(size, code) for path, code in zip(own, chosen, strict=True)}
             found.append(part.rows({**codes, **columns}, block))
         return self._rows.any_links(np.stack(np.broadcast_arrays(*found)))
+
+
+def _fact_sets(
+    template: RunTemplate, choices: Mapping[str, tuple[Any, ...]], rows: DesignRows
+) -> dict[str, FactSet]:
+    """Parts that depend on plans alone: their terms, least times of computing, and footprints."""
+    filled = ("stack", "workload", "plan")
+    work = (*filled, "platform.npu", "compute")
+    ways = (*work, "system.execution")
+    return {
+        "plan": FactSet(template, choices, work, rows.plan_fact, keep=rows.keep_plan),
+        "work": FactSet(
+            template, choices, ways, rows.work_fact, without=NOT_WORK, keep=rows.keep_work
+        ),
+        "fill": FactSet(template, choices, filled, rows.footprint_fact, keep=rows.keep_footprint),
+    }
 
 
 def _refuse_networks(platform: Mapping[str, Any]) -> None:
