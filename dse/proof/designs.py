@@ -145,6 +145,14 @@ class KnownDesigns:
             for objective in self._objectives
         )
 
+    def worked_out(self) -> dict[tuple[str, int], bytes]:
+        """Facts of plans that were worked out here since this was last asked, packed."""
+        return self._bounds.worked_out()
+
+    def take(self, facts: Mapping[tuple[str, int], bytes]) -> None:
+        """Take facts of plans that another process has worked out for the same study."""
+        self._bounds.take(facts)
+
     def machine(self, row: Sequence[int]) -> Mapping[str, float] | InfeasibleError:
         """Metrics of a design's machine, with an iteration of one second; or why it has none."""
         return self.machines(np.array([row], np.int32))[0]

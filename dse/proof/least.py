@@ -1,6 +1,6 @@
 """The least that the metrics of a design can be, in every scenario of its study."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
@@ -84,6 +84,23 @@ class LeastMetrics:
         known = self._each.values()
         times_s = [one.times_s(row) if closer else one.floor_times_s(row) for one in known]
         return self._metrics([one.machine(row[0]) for one in known], [float(s[0]) for s in times_s])
+
+    def worked_out(self) -> Iterator[tuple[str, int, str, bytes]]:
+        """Facts of plans that were worked out here since this was last asked.
+
+        Each has the name of a part and a number, that of a scenario, and the packed fact.
+        """
+        for ending, known in self._each.items():
+            for (name, key), fact in known.worked_out().items():
+                yield name, key, ending, fact
+
+    def take(self, facts: Iterable[tuple[str, int, str, bytes]]) -> None:
+        """Take facts of plans that another process has worked out for the same study."""
+        own: dict[str, dict[tuple[str, int], bytes]] = {ending: {} for ending in self._each}
+        for name, key, ending, fact in facts:
+            own[ending][name, key] = fact
+        for ending, known in self._each.items():
+            known.take(own[ending])
 
     def columns(self, rows: Rows, *, closer: bool) -> "LeastColumns":
         """``metrics`` of many designs, (N, blocks)."""

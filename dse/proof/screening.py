@@ -71,6 +71,9 @@ Rows = NDArray[np.int32]
 Plan = tuple[Value | None, ...]
 Metrics = Mapping[str, float]
 
+Facts = Mapping[tuple[int, str, int, str], bytes]
+"""Packed facts of plans by number of dimensions, part, number and scenario."""
+
 
 class StudyScreen(NoScreen):
     """Knowledge of a study about designs before they are simulated.
@@ -148,6 +151,25 @@ class StudyScreen(NoScreen):
             points = np.array(values).reshape(-1, len(names))
             for at in np.flatnonzero(non_dominated(points)).tolist():
                 self._front.add(found[at].number, points[at])
+
+    def worked_out(self) -> Facts:
+        """Facts of plans that this process has worked out since this was last asked, packed.
+
+        Every process works out the same ones: whoever takes them is spared the time, no more.
+        """
+        if not self._is_bounded:
+            return {}
+        return {
+            (dimensions, name, key, ending): fact
+            for dimensions in self._study.space.dimensions
+            for name, key, ending, fact in least_metrics(self._study, dimensions).worked_out()
+        }
+
+    def take(self, facts: Facts) -> None:
+        """Take facts of plans that another process has worked out for this study."""
+        for dimensions in sorted({of[0] for of in facts}):
+            own = ((*of[1:], fact) for of, fact in facts.items() if of[0] == dimensions)
+            least_metrics(self._study, dimensions).take(own)
 
     def is_hopeful(self, design: Design) -> bool:
         """True if the trials so far leave room for *design*.

@@ -114,7 +114,7 @@ class Runner:
             search = Search(proposer, stage.evaluations, budget, hooks, stage.known, screen)
             self._storage.rows = search.trials
             if rounds is not None:
-                means = self._means(stage, proposer)
+                means = self._means(stage, proposer, screen)
                 search = IslandSearch(search, rounds, budget, hooks, stage.known, means)
 
             def run() -> None:
@@ -253,7 +253,7 @@ class Runner:
             evaluations = CachedEvaluations(dispatcher, cache)
         return Stage(evaluations=evaluations, workers=stack, crew=crew, dispatcher=dispatcher)
 
-    def _means(self, stage: Stage, proposer: Proposer[Any]) -> Means:
+    def _means(self, stage: Stage, proposer: Proposer[Any], screen: StudyScreen) -> Means:
         """Means of a search by islands."""
         return Means(
             signs=self._study.goals.signs_by_name,
@@ -264,6 +264,7 @@ class Runner:
             waiting=self._waiting,
             happened=self._happened,
             forget=self._forget,
+            take=screen.take,
             first_of_end=stage.first_of_end,
         )
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from simcore.bounds.design_columns import Codes, ColumnSet
 from simcore.bounds.design_rows import RATES, DesignRows
+from simcore.bounds.facts import Facts, FactSet
 from simcore.bounds.machine_terms import (
     NO_NETWORK,
 )
@@ -70,15 +71,13 @@ class DesignBounds:
             )
 
         rows = self._rows
-        work = ("stack", "workload", "plan", "platform.npu", "compute")
-        self._plan = part(rows.add_plan, *work)
-        self._work = part(rows.add_work, *work, "system.execution", without=NOT_WORK)
+        self._facts = _fact_sets(template, listed, rows)
+        self._plan, self._work, self._fill = self._facts.values()
         self._tiers = None
         if may_offload(template, choices):
             sizes = [f"platform.dimensions[{d}].npus" for d in range(self._count)]
             holders = ("stack", "workload", "plan", "platform.tiers", *sizes)
             self._tiers = part(rows.add_tiers, *holders)
-        self._fill = part(rows.add_footprint, "stack", "workload", "plan")
         self._system = part(rows.add_system, "backend", *(f"system.{key}" for key in _SYSTEM_KEYS))
         places = [f"platform.dimensions[{d}]" for d in range(self._count)]
         shared = _native_roots(template, choices, places)
@@ -94,6 +93,22 @@ class DesignBounds:
             for name, keys in RATES.items()
             for d in range(self._count)
         ]
+
+    def worked_out(self) -> dict[tuple[str, int], bytes]:
+        """Facts of plans that were worked out here since this was last asked, packed.
+
+        Before it is asked for the first time, none is kept for that.
+        """
+        return {
+            (name, key): fact
+            for name, part in self._facts.items()
+            for key, fact in part.worked_out().items()
+        }
+
+    def take(self, facts: Facts) -> None:
+        """Take facts of plans that bounds of the same run file and choices have worked out."""
+        for name, part in self._facts.items():
+            part.take({key: fact for (own, key), fact in facts.items() if own == name})
 
     @property
     def paths(self) -> frozenset[str]:
@@ -231,6 +246,22 @@ class DesignBounds:
             columns = {path: np.full(size, code) for path, code in zip(own, chosen, strict=True)}
             found.append(part.rows({**codes, **columns}, block))
         return self._rows.any_links(np.stack(np.broadcast_arrays(*found)))
+
+
+def _fact_sets(
+    template: RunTemplate, choices: Mapping[str, tuple[Any, ...]], rows: DesignRows
+) -> dict[str, FactSet]:
+    """Parts that depend on plans alone: their terms, least times of computing, and footprints."""
+    filled = ("stack", "workload", "plan")
+    work = (*filled, "platform.npu", "compute")
+    ways = (*work, "system.execution")
+    return {
+        "plan": FactSet(template, choices, work, rows.plan_fact, keep=rows.keep_plan),
+        "work": FactSet(
+            template, choices, ways, rows.work_fact, without=NOT_WORK, keep=rows.keep_work
+        ),
+        "fill": FactSet(template, choices, filled, rows.footprint_fact, keep=rows.keep_footprint),
+    }
 
 
 def _refuse_networks(platform: Mapping[str, Any]) -> None:

@@ -137,7 +137,7 @@ class ColumnSet:
     template: RunTemplate
     choices: Mapping[str, tuple[Any, ...]]
     roots: Sequence[str]
-    build: Callable[[Any], int]
+    build: Callable[[Any], Any]
     without: Sequence[str] = ()
     read: Callable[[Mapping[str, object]], object] | None = None
     _paths: list[str] = field(default_factory=list)
@@ -185,9 +185,17 @@ class ColumnSet:
 
     def _row(self, key: int) -> int:
         if key not in self._known:
-            read = self.read or self.template.with_values
-            self._known[key] = self.build(read(self._values(key)))
+            self._known[key] = self._made(key)
         return self._known[key]
+
+    def _made(self, key: int) -> int:
+        """A new row."""
+        row: int = self._built(key)
+        return row
+
+    def _built(self, key: int) -> Any:
+        read = self.read or self.template.with_values
+        return self.build(read(self._values(key)))
 
     def _values(self, key: int) -> dict[str, object]:
         values: dict[str, object] = {}

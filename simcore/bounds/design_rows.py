@@ -17,7 +17,7 @@ from simcore.bounds.machine_terms import (
     Places,
     system_row,
 )
-from simcore.bounds.plan_terms import plan_terms
+from simcore.bounds.plan_terms import PlanTerms, plan_terms
 from simcore.bounds.tier_floor import tier_floor_ns
 from simcore.bounds.work_floor import WorkFloor
 from simcore.compute import COMPUTE_MODELS
@@ -29,6 +29,8 @@ from simcore.memory.latest import latest_footprint
 from simcore.network import BACKENDS
 
 Ints = NDArray[np.int64]
+
+PlanFact = tuple[PlanTerms, float]
 
 INFEASIBLE = -1
 RATES = {"latency": ("latency",), "bandwidth": ("bandwidth", "oversubscription")}
@@ -74,31 +76,44 @@ class DesignRows:
         self.places = Places(self.dimensions)
         self.place_index = PlaceIndex(self.places)
 
-    def add_plan(self, run: Run) -> int:
+    def plan_fact(self, run: Run) -> PlanFact | None:
+        """Terms of a plan, and time per byte of the memory; None where it breaks a rule."""
         try:
             compute = COMPUTE_MODELS[run.compute]()
             terms = plan_terms(
                 run.workload, run.plan, run.platform.npu, compute, self.work_floor.memo
             )
         except InfeasibleError:
-            return INFEASIBLE
-        self.layout_of_plan.append(self.layouts.number((terms.npus, terms.groups)))
-        return self.plans.add(terms, 1e9 / run.platform.npu.memory_bandwidth_bytes_per_s)
+            return None
+        return terms, 1e9 / run.platform.npu.memory_bandwidth_bytes_per_s
 
-    def add_footprint(self, run: Run) -> int:
+    def keep_plan(self, fact: PlanFact | None) -> int:
+        if fact is None:
+            return INFEASIBLE
+        terms, memory_ns_per_byte = fact
+        self.layout_of_plan.append(self.layouts.number((terms.npus, terms.groups)))
+        return self.plans.add(terms, memory_ns_per_byte)
+
+    def footprint_fact(self, run: Run) -> float | None:
+        """Bytes on the fullest NPU; None where the plan breaks a rule."""
         try:
             needed = latest_footprint(run.workload, run.plan, self.work_floor.memo)
-            self.footprint_bytes.append(float(needed.total_bytes))
         except InfeasibleError:
-            return INFEASIBLE
-        return len(self.footprint_bytes) - 1
+            return None
+        return float(needed.total_bytes)
 
-    def add_work(self, run: Run) -> int:
+    def keep_footprint(self, fact: float | None) -> int:
+        return _kept(self.footprint_bytes, fact)
+
+    def work_fact(self, run: Run) -> float | None:
+        """Least time of the computing, in ns; None where the plan breaks a rule."""
         try:
-            self.work_ns.append(self.work_floor.time_ns(run))
+            return self.work_floor.time_ns(run)
         except InfeasibleError:
-            return INFEASIBLE
-        return len(self.work_ns) - 1
+            return None
+
+    def keep_work(self, fact: float | None) -> int:
+        return _kept(self.work_ns, fact)
 
     def add_tiers(self, run: Run) -> int:
         try:
@@ -176,3 +191,11 @@ class DesignRows:
             )
             self.packed_rows = rows
         return self.packed
+
+
+def _kept(table: Grown, value: float | None) -> int:
+    """Row of *value* in *table*, which it joins."""
+    if value is None:
+        return INFEASIBLE
+    table.append(value)
+    return len(table) - 1

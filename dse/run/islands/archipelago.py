@@ -11,6 +11,7 @@ from dse.evaluate import Crew, Evaluation, Limits
 from dse.evaluate.workers.crew import Shared
 from dse.rank.pareto import fronts
 from dse.run.ending import Ending
+from dse.run.islands.facts import SharedFacts
 from dse.run.islands.fleet import Callbacks, Fleet
 from dse.run.islands.island import heard_before
 from dse.run.islands.messages import Made, News, Order, Report, Rounds
@@ -85,6 +86,7 @@ class Archipelago:
         self._known = {trial.number: trial for trial in known}
         self._courses = [_Course() for _ in range(self._rounds.islands)]
         self._came = _Waiting()
+        self._facts = SharedFacts(self._rounds.islands)
         self._reports: deque[Report] = deque()  # not filed yet
         self._first_by_digest: dict[bytes, int] = {}
         self._of_round: list[bytes] = []
@@ -102,6 +104,11 @@ class Archipelago:
     def is_short(self) -> bool:
         """True if an island had no design left to propose, so that later trials do not count."""
         return any(course.is_exhausted for course in self._courses)
+
+    @property
+    def facts(self) -> Sequence[Shared]:
+        """Facts of plans that islands have worked out."""
+        return self._facts.all
 
     @property
     def known_designs(self) -> int:
@@ -144,6 +151,7 @@ class Archipelago:
                 return fleet.ready
             for report in fleet.receive(0.0 if self._reports else WAIT_S):
                 self._advance(report)
+                self._facts.add(report)
                 self._reports.append(report)
             if not self._is_stopping:
                 fleet.send()  # islands go on while their trials are filed
@@ -172,6 +180,8 @@ class Archipelago:
                 begins=turn == course.place == 0,
                 news=self._news[told] if told >= 0 else None,
                 stored=self._stored(island, turn, share),
+                facts=() if orders else self._facts.untold(island),
+                wants_facts=self._facts.are_wanted(island),
                 provenance=self._hooks.provenance,
                 is_guarded=course.suspect == turn,
             )
@@ -203,6 +213,7 @@ class Archipelago:
         course = self._courses[island]
         course.suspect = course.turn if is_suspect else course.suspect
         course.turn = course.place = 0
+        self._facts.forget(island)
 
     def _file_some(self) -> bool:
         """File what has come in, for a short while, and fold it; whether there are news."""

@@ -45,6 +45,8 @@ class Island:
         """*starts*: designs that the study starts with, of which the island takes its share."""
         self._number, self._rounds = number, rounds
         screen = StudyScreen(study, evaluator, lambda own: rounds.number(number, own))
+        screen.worked_out()  # what is worked out from now on is handed on
+        self._screen = screen
         proposer = study_proposer(study, evaluator, screen, trials=None, island=number)
         for design in starts[number :: rounds.islands]:
             proposer.enqueue(design)
@@ -70,6 +72,8 @@ class Island:
         One trial is made in any case.
         """
         base = self._rounds.begin(order.turn)
+        for facts in order.facts:
+            self._screen.take(facts.value())
         if order.turn > self._turn:
             self._begin(order, base)
         self._goal, self._until_s = base + order.share, until_s
@@ -100,6 +104,7 @@ class Island:
             number = self._rounds.number(self._number, row.number)
             new = replace(row, number=number, repeats=None, provenance=order.provenance)
             trials.append(None if known and known.design == row.design else new)
+        facts = self._screen.worked_out()  # what nobody wants is not kept either
         made = Made(
             trials=trials,
             rows=[() if trial is None else row_of("trial", trial) for trial in trials],
@@ -111,6 +116,7 @@ class Island:
             first=first - base,
             count=len(trials),
             made=Shared(pickle.dumps(made)),
+            facts=facts if order.wants_facts else {},
             is_exhausted=self._search.is_exhausted,
         )
 

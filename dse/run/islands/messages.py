@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dse.evaluate.workers.crew import Shared
+from dse.proof.screening import Facts
 from dse.store.rows import Row
 from dse.study.trials import Trial
 
@@ -99,6 +100,8 @@ class Order:
         begins: Whether it has nothing done yet: what the worker holds of it is out of date.
         news: Of the round that it hears of before it begins this one; None: there is none.
         stored: Outcomes that are known already, by place in the round.
+        facts: Facts of plans that others have worked out.
+        wants_facts: Whether the report is to tell those that the island works out.
         provenance: Of what is evaluated.
         is_guarded: Whether designs are evaluated in a process of its own, since one may have ended
             the worker.
@@ -110,6 +113,8 @@ class Order:
     begins: bool = False
     news: Shared | None = None
     stored: Mapping[int, Trial] = field(default_factory=dict)
+    facts: Sequence[Shared] = ()
+    wants_facts: bool = False
     provenance: int = 0
     is_guarded: bool = False
 
@@ -144,6 +149,7 @@ class Report:
         first: The place.
         count: Number of the trials.
         made: The trials, packed: islands get their next orders before they are looked at.
+        facts: Facts of plans that its worker has worked out since the last report.
         is_exhausted: Whether no design is left to propose.
         error: Reason why the island cannot go on; empty: it can.
         is_out_of_memory: Whether the memory of the worker did not suffice.
@@ -154,6 +160,7 @@ class Report:
     first: int = 0
     count: int = 0
     made: Shared | None = None
+    facts: Facts = field(default_factory=dict)
     is_exhausted: bool = False
     error: str = ""
     is_out_of_memory: bool = False

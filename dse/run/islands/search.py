@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dse.evaluate import Crew, Dispatcher, Limits
+from dse.proof.screening import Facts
 from dse.run.ending import Ending
 from dse.run.islands.archipelago import Archipelago, Bounds
 from dse.run.islands.messages import Rounds
@@ -54,6 +55,7 @@ class Means:
         waiting: Called in between.
         happened: Called with the kind and the text of what happened on the machines.
         forget: Called with a number from which on no trial counts.
+        take: Called with facts of plans that islands have worked out.
         first_of_end: Number of the first proposal of the end, where that is known; None: it is not.
     """
 
@@ -65,6 +67,7 @@ class Means:
     waiting: Callable[[], None]
     happened: Callable[[str, str], None]
     forget: Callable[[int], None]
+    take: Callable[[Facts], None]
     first_of_end: int | None
 
 
@@ -132,6 +135,8 @@ class IslandSearch:
                 means.forget(len(islands.trials))
         else:
             islands.adopt(rows)
+        for facts in islands.facts:
+            means.take(facts.value())
         if self._last.take_up(islands.trials):
             self._is_last = True
             if rows is None:

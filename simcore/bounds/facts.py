@@ -1,0 +1,44 @@
+"""Facts of plans that processes hand on to each other, the same wherever they are worked out."""
+
+import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from simcore.bounds.design_columns import ColumnSet
+
+Facts = Mapping[tuple[str, int], bytes]
+"""Packed facts by part and by number of a combination of choices."""
+
+
+@dataclass(slots=True, eq=False)
+class FactSet(ColumnSet):
+    """A part of the run whose rows follow from facts, which another process may know already.
+
+    ``build`` gives a fact, which depends on nothing but the choices of the columns.
+
+    Attributes:
+        keep: Makes row n of the part's table from a fact; gives n, or a negative number.
+    """
+
+    keep: Callable[[Any], int] = int
+    _told: dict[int, bytes] = field(default_factory=dict)
+    _new: dict[int, bytes] | None = None
+
+    def worked_out(self) -> dict[int, bytes]:
+        """Facts that were worked out here since this was last asked; before the first time none."""
+        found, self._new = self._new or {}, {}
+        return found
+
+    def take(self, facts: Mapping[int, bytes]) -> None:
+        """Take facts that another process has worked out, as far as they are not known here."""
+        self._told |= {key: fact for key, fact in facts.items() if key not in self._known}
+
+    def _made(self, key: int) -> int:
+        told = self._told.pop(key, None)
+        if told is not None:
+            return self.keep(pickle.loads(told))
+        fact = self._built(key)
+        if self._new is not None:
+            self._new[key] = pickle.dumps(fact, pickle.HIGHEST_PROTOCOL)
+        return self.keep(fact)
