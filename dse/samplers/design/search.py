@@ -286,11 +286,11 @@ class DesignSearch:
     def _planned(self, results: int) -> Genomes | None:
         """Designs to try next in a small space, all of which is looked at; None: breed.
 
-        There are twice as many as will be asked for, since some may turn out to be known.
+        There are more than will be asked for, since some may turn out to be known.
         """
         if self._whole is None or self._lessons % self._settings.pause(self._told):
             return None
-        return self._whole.plan(self._archive.knows, self._weights(_WHOLE, 2 * results))
+        return self._whole.plan(self._archive.knows, self._weights(_WHOLE, results + results // 4))
 
     def _promising(self, promise: Floats, turn: int) -> NDArray[np.int64]:
         """Numbers of designs that are the best by some weights of the objectives."""

@@ -120,7 +120,7 @@ for so many results, so many times at most.
 _SHORT_LESSON = 8
 """Results of a lesson in a small space."""
 
-_PAUSE = 8
+_PAUSE = 32
 """The whole of a small space is looked at again once results are more by one in so many."""
 
 _NEW_PLANS = 8

@@ -36,9 +36,12 @@ class Whole:
         if self._every is None:
             every = self._breeder.as_known_again(every_genome(self._space)).distinct()
             self._every = every.at(self._breeder.admits(every))
-        left = self._every.at(~is_known(self._every.keys()))
-        chosen = self._judge.chosen(left, draws) if len(left) else None
-        return None if chosen is None else left.at(chosen)
+            self._keys, self._sheets = self._every.keys(), self._judge.sheets(self._every)
+        left = np.flatnonzero(~is_known(self._keys))
+        points, steps = self._sheets
+        new = self._every.at(left)
+        chosen = self._judge.chosen(new, (points[left], steps[left]), draws) if len(left) else None
+        return None if chosen is None else new.at(chosen)
 
 
 def is_small(space: GenomeSpace, most: int = _MOST) -> bool:

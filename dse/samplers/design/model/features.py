@@ -16,7 +16,10 @@ class Features:
 
     Attributes:
         owner: (F,) int64, number of the length scale that each coordinate has.
+        sums: (D,) int64, likewise for coordinates behind these that models of sums look at: none.
     """
+
+    sums = np.zeros(0, np.int64)
 
     def __init__(self, space: GenomeSpace) -> None:
         self._tables = [_table(knob.choices, knob.coordinates) for knob in space.knobs]
@@ -42,6 +45,43 @@ def _table(choices: tuple[object, ...], scale: Floats | None) -> Floats:
         return np.asarray(np.concatenate([np.eye(size), np.zeros((1, size))]) / np.sqrt(2.0))
     spread = np.ptp(scale) or 1.0
     return np.asarray(np.append((scale - scale.min()) / spread, 0.5)[:, None])
+
+
+class Effects(Features):
+    """Coordinates of ``Features``, and behind them those of sums of effects of single knobs.
+
+    Each knob has some of the latter, (N, d): the product of those of two designs is 1 where they
+    are alike in this knob, 0 where it has different words, and between where they are near.
+    """
+
+    def __init__(self, space: GenomeSpace) -> None:
+        super().__init__(space)
+        widths = np.bincount(self.owner)
+        self._ends = np.cumsum(widths)[:-1]
+        behind = [width + 1 if width > 1 else len(_RUNGS) for width in widths.tolist()]
+        self.sums = np.repeat(np.arange(len(behind)), behind)
+
+    def of(self, genomes: Genomes) -> Floats:
+        """(N, F + D) float64."""
+        points = super().of(genomes)
+        knobs = np.split(points, self._ends, axis=1)
+        return np.asarray(np.concatenate([points, *map(_own_effects, knobs)], axis=1))
+
+
+_RUNGS = np.linspace(0.0, 1.0, 5)
+"""Places on the scale of an ordered knob near which it has effects of its own."""
+
+_REACH = 0.4
+"""Distance from a place at which that effect has fallen to 1/e."""
+
+
+def _own_effects(knob: Floats) -> Floats:
+    """Coordinates, (N, D) and of length 1, for those of one knob in ``Features``, (N, F)."""
+    if knob.shape[1] == 1:
+        near = np.exp(-(((knob - _RUNGS) / _REACH) ** 2))
+        return np.asarray(near / np.sqrt((near**2).sum(axis=1, keepdims=True)))
+    words = knob * np.sqrt(2.0)
+    return np.concatenate([words, 1.0 - words.sum(axis=1, keepdims=True)], axis=1)
 
 
 class Steps:

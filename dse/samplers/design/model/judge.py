@@ -1,16 +1,17 @@
 """Hopes for designs, by a model of each objective that the best designs teach."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes, Ints
 from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.model.aims import Aims
-from dse.samplers.design.model.features import Features
-from dse.samplers.design.model.improvement import Unsure, log_improvement
+from dse.samplers.design.model.features import Effects, Features
+from dse.samplers.design.model.improvement import Unsure, log_improvement, outlined_improvement
 from dse.samplers.design.model.limits import Limits
 from dse.samplers.design.model.refusals import Refusals
 from dse.samplers.design.model.surrogate import GaussianProcess
@@ -50,6 +51,14 @@ _CERTAIN = 1e-9
 """Least standard deviation of a value, in spans of the front: that of exact ones."""
 
 
+Improvement = Callable[[float, Floats, Floats], Floats]
+"""Logarithms of expected improvements; see ``log_improvement``."""
+
+
+Sheets = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""Coordinates of designs for models, and for what tells which will be refused."""
+
+
 class Judge:
     """Learns from the best designs so far."""
 
@@ -72,7 +81,8 @@ class Judge:
             is_whole: Whether all designs of the space will be judged at once.
         """
         self._is_whole = is_whole
-        self._features, self._aims, self._hopes = Features(space), aims, hopes
+        self._features = Effects(space) if is_whole else Features(space)
+        self._aims, self._hopes = aims, hopes
         self._seed, self._is_bounded = seed, False
         self._models: list[GaussianProcess] = []
         self._objectives = 1
@@ -120,7 +130,8 @@ class Judge:
         tries = _TRIES
         if not self._models:
             tries *= 5
-            self._models = [GaussianProcess(self._features.owner) for _ in targets.T]
+            owner, sums = self._features.owner, self._features.sums
+            self._models = [GaussianProcess(owner, sums) for _ in targets.T]
         some = sorted(random.sample(range(len(points)), min(_SAMPLE, len(points))))
         for model, column in zip(self._models, targets.T, strict=True):
             model.learn_scales(points[some], column[some], tries, random)
@@ -152,57 +163,53 @@ class Judge:
 
         Before there are models, the likelihood alone.
         """
-        likely = self._likely(genomes, self._features.of(genomes)) if len(genomes) else None
+        if not len(genomes):
+            return None
+        broken = self._limits.likely(self._features.of(genomes))
+        likely = _either(self._refusals.likely(genomes), broken)
         if likely is None:
             return None
         return averse(np.zeros((len(genomes), 1)), likely) if self._models else likely[:, None]
 
-    def chosen(self, genomes: Genomes, draws: Sequence[Weights]) -> Ints | None:
+    def sheets(self, genomes: Genomes) -> Sheets:
+        """Coordinates of *genomes* that are looked at each time that the best are ``chosen``."""
+        return self._features.of(genomes).astype(np.float32), self._refusals.steps(genomes)
+
+    def chosen(self, genomes: Genomes, sheets: Sheets, draws: Sequence[Weights]) -> Ints | None:
         """Numbers of the designs among thousands to try next, one for each of the weights *draws*.
 
         Each is expected to improve most on what is known, by its weights, and is chosen as if those
         before it were told already. None where too little is known, and where bounds are, to which
-        the closest of each would have to be asked.
+        the closest of each would have to be asked. *sheets*: see there.
         """
-        points = self._features.of(genomes)
-        likely = self._likely(genomes, points)
+        points, steps = sheets
+        likely = _either(self._refusals.likely_at(steps), self._limits.likely(points, roughly=True))
         if self._is_bounded or (likely is None and not self._models):
             return None
-        passes = np.zeros(len(genomes))
+        places, passes = np.arange(len(genomes)), np.zeros(len(genomes))
         if likely is not None:
             passes = _CAUTION * np.log(np.maximum(1.0 - likely, _SLIM))
             passes -= averse(np.zeros((len(genomes), 1)), likely)[:, 0]
         if not self._models:
             return np.argsort(-passes, kind="stable")[: len(draws)]
-        guessed = [model.guess(points) for model in self._models]
-        mean, deviation = (np.stack(one, axis=1) for one in zip(*guessed, strict=True))
-        gains = self._gains(genomes, mean, deviation, draws)
+        if likely is not None and (likely <= _SURE).sum() >= _SHORT:
+            places = np.flatnonzero(likely <= _SURE)
+            genomes, points, passes = genomes.at(places), points[places], passes[places]
+        outlined = [model.outline(points) for model in self._models]
+        mean, deviation = (np.stack(one, axis=1) for one in zip(*outlined, strict=True))
+        gains = self._gains(genomes, mean, deviation, draws, outlined_improvement)
         each = max(_SHORT // len(gains), 1)
-        best = [np.argsort(-(own + passes), kind="stable")[:each] for own in gains.values()]
+        best = [_first(own + passes, each) for own in gains.values()]
         short = np.unique(np.concatenate(best))
-        picked = self._picked(genomes.at(short), points[short], mean[short], passes[short], draws)
-        return short[picked]
+        picked = self._picked(genomes.at(short), passes[short], draws)
+        return np.asarray(places[short[picked]])
 
-    def _likely(self, genomes: Genomes, points: Floats) -> Floats | None:
-        """(N,) how likely designs with the features *points* are refused or break a limit."""
-        refused, broken = self._refusals.likely(genomes), self._limits.likely(points)
-        if refused is None or broken is None:
-            return broken if refused is None else refused
-        return 1.0 - (1.0 - refused) * (1.0 - broken)
-
-    def _picked(
-        self,
-        genomes: Genomes,
-        points: Floats,
-        mean: Floats,
-        passes: Floats,
-        draws: Sequence[Weights],
-    ) -> list[int]:
+    def _picked(self, genomes: Genomes, passes: Floats, draws: Sequence[Weights]) -> list[int]:
         """``chosen`` of a shortlist, one after the other."""
-        unsure, left = Unsure(self._models, points), np.zeros(len(genomes))
-        picked: list[int] = []
+        unsure = Unsure(self._models, self._features.of(genomes))
+        left, picked = np.zeros(len(genomes)), list[int]()
         for weights in draws[: len(genomes)]:
-            gains = self._gains(genomes, mean, unsure.deviations(), [weights])
+            gains = self._gains(genomes, unsure.means, unsure.deviations(), [weights])
             at = int(np.argmax(next(iter(gains.values())) + passes + left))
             left[at] = -np.inf
             unsure.tell(at)
@@ -210,7 +217,12 @@ class Judge:
         return picked
 
     def _gains(
-        self, genomes: Genomes, mean: Floats, deviation: Floats, draws: Sequence[Weights]
+        self,
+        genomes: Genomes,
+        mean: Floats,
+        deviation: Floats,
+        draws: Sequence[Weights],
+        improvement: Improvement = log_improvement,
     ) -> dict[bytes, Floats]:
         """Logarithms of the expected improvements, (N,), for each of *draws* that differs."""
         middle = self._aims.values(genomes, mean)
@@ -224,7 +236,7 @@ class Judge:
             first = (promise * weights).argmax(axis=1)
             spread = (doubt * weights)[np.arange(len(doubt)), first]
             least = float(scalarised(known.T, weights).min())
-            own = log_improvement(least, value, np.maximum(spread, _CERTAIN))
+            own = improvement(least, value, np.maximum(spread, _CERTAIN))
             gains[weights.tobytes()] = own
         return gains
 
@@ -306,6 +318,21 @@ class Judge:
         self._room -= len(chosen)
         self._met.update(chosen)
         return near & np.isin(plans, list(self._met))
+
+
+def _either(one: Floats | None, other: Floats | None) -> Floats | None:
+    """Probability, (N,), of one or the other of two things; None: neither is known."""
+    if one is None or other is None:
+        return other if one is None else one
+    return np.asarray(1.0 - (1.0 - one) * (1.0 - other))
+
+
+def _first(values: Floats, count: int) -> Ints:
+    """Numbers of the *count* largest of *values*."""
+    if len(values) <= count:
+        return np.arange(len(values))
+    least = np.partition(values, len(values) - count)[len(values) - count]
+    return np.flatnonzero(values >= least)[:count]
 
 
 def squeezed(targets: Floats) -> Floats:

@@ -70,10 +70,13 @@ class Limits:
         """Begin again with the next lesson, so that what came long ago decides nothing."""
         self._model, self._is_known = None, False
 
-    def likely(self, points: Floats) -> Floats | None:
-        """(N,) how likely designs with these features break a limit, 0 to 1; None: not known."""
+    def likely(self, points: Floats, *, roughly: bool = False) -> Floats | None:
+        """(N,) how likely designs with these features break a limit, 0 to 1; None: not known.
+
+        *roughly*: to a few digits, for thousands of designs.
+        """
         if self._model is None or not self._is_known:
             return None
-        mean, deviation = self._model.guess(points)
+        mean, deviation = self._model.outline(points) if roughly else self._model.guess(points)
         spread = np.sqrt(deviation**2 + _UNSURE**2)
         return upper_tail(-mean / spread)

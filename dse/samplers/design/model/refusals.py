@@ -4,6 +4,7 @@ from collections import deque
 from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.samplers.design.columns.genomes import Floats, Genome, Genomes
 from dse.samplers.design.columns.space import GenomeSpace
@@ -46,3 +47,11 @@ class Refusals:
     def likely(self, genomes: Genomes) -> Floats | None:
         """(N,) how likely designs are refused, 0 to 1; None: not known."""
         return None if self._trees is None else self._trees.likely(self._steps.of(genomes))
+
+    def steps(self, genomes: Genomes) -> NDArray[np.float32]:
+        """(N, F) coordinates for ``likely_at``."""
+        return self._steps.of(genomes).astype(np.float32)
+
+    def likely_at(self, steps: NDArray[np.float32]) -> Floats | None:
+        """``likely`` of designs with those *steps*, which may be asked about often."""
+        return None if self._trees is None else self._trees.likely(steps)

@@ -7,6 +7,7 @@ tree boosting system", KDD 2016, equation 7.
 
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,11 +44,16 @@ class _Tree:
     cuts: Floats
     leaves: Floats
 
-    def of(self, points: Floats) -> Floats:
-        rows, node = np.arange(len(points)), np.zeros(len(points), np.int64)
-        for _ in range(_DEPTH):
-            node = 2 * node + 1 + (points[rows, self.coordinates[node]] > self.cuts[node])
-        return np.asarray(self.leaves[node - self.cuts.size])
+    def of(self, columns: NDArray[Any]) -> Floats:
+        """Log odds that are added for points whose coordinates are the rows of *columns*."""
+        pairs = zip(self.coordinates.tolist(), self.cuts.tolist(), strict=True)
+        places = [(columns[at] > cut).view(np.int8) for at, cut in pairs]
+        for depth in reversed(range(_DEPTH - 1)):  # from below: where each node leads
+            for node in range(2**depth - 1, 2 ** (depth + 1) - 1):
+                left, right = places[2 * node + 1], places[2 * node + 2]
+                half = 2 ** (_DEPTH - 1 - depth)
+                places[node] = np.where(places[node], right + np.int8(half), left)
+        return np.asarray(self.leaves[places[0]])
 
 
 class Trees:
@@ -70,17 +76,19 @@ class Trees:
             axis=1,
         )
         odds = np.full(len(points), self._start)
-        for _ in range(_ROUNDS if able else 0):
-            chosen = np.array(sorted(random.sample(able, min(_LOOKED_AT, len(able)))))
+        luck = np.random.default_rng(random.getrandbits(64)).random((_ROUNDS, len(able)))
+        draws = np.sort(np.argsort(luck, axis=1)[:, :_LOOKED_AT], axis=1)
+        for draw in draws if able else ():
+            chosen = np.array(able)[draw]
             tree, added = _grown(places[:, chosen], [cuts[at] for at in chosen], odds, is_second)
             self._trees.append(_Tree(chosen[tree.coordinates], tree.cuts, tree.leaves))
             odds += added
 
-    def likely(self, points: Floats) -> Floats:
+    def likely(self, points: NDArray[Any]) -> Floats:
         """(N,) probabilities that *points*, (N, F), are of the second kind."""
-        odds = np.full(len(points), self._start)
+        odds, columns = np.full(len(points), self._start), np.ascontiguousarray(points.T)
         for tree in self._trees:
-            odds += tree.of(points)
+            odds += tree.of(columns)
         return np.asarray(1.0 / (1.0 + np.exp(-odds)))
 
 

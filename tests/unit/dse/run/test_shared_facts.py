@@ -83,4 +83,4 @@ def test_what_islands_find_is_the_same_without_facts_of_others(
         rows = searched(local, **search).trials
         tables.append(rows[[name for name in rows if str(name).startswith(KEPT)]])
     assert sum(handed) > 20, "so that the test can fail"
-    pd.testing.assert_frame_equal(*tables)
+    pd.testing.assert_frame_equal(tables[0], tables[1])

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace
-from dse.samplers.design.model.improvement import Unsure, log_improvement
+from dse.samplers.design.model.features import Effects, Features
+from dse.samplers.design.model.improvement import (
+    Unsure,
+    log_improvement,
+    outlined_improvement,
+)
 from dse.samplers.design.model.judge import squeezed
 from dse.samplers.design.model.surrogate import GaussianProcess
 from dse.samplers.design.whole import every_genome
@@ -38,6 +43,55 @@ def test_the_improvement_is_the_integral_below_the_least(least: float) -> None:
     expected = np.trapezoid((least - values) * density, values)
     found = log_improvement(least, np.array([mean]), np.array([deviation]))
     assert found[0] == pytest.approx(np.log(expected), abs=0.03)
+
+
+def test_the_outline_of_an_improvement_differs_little_and_keeps_the_order() -> None:
+    rng = np.random.default_rng(3)
+    mean, deviation = 10.0 * rng.normal(size=900), np.exp(2.0 * rng.normal(size=900))
+    found = outlined_improvement(0.0, mean, deviation)
+    np.testing.assert_allclose(found, log_improvement(0.0, mean, deviation), atol=1e-4)
+
+
+def taught(model: GaussianProcess, features: Features) -> np.ndarray:
+    """Teach *model* a sum of effects of knobs by 90 designs; coordinates of all designs."""
+    every = every_genome(SPACE)
+    points, codes = features.of(every), every.codes.astype(float)
+    values = codes[:, 0] + codes[:, 1] ** 2 + 3.0 * (codes[:, 2] == 2) + 5.0 * (codes[:, 3] == 1)
+    some = np.random.default_rng(1).permutation(len(every))[:90]
+    model.fit(points[some], values[some])
+    return np.column_stack([points, values])
+
+
+def test_an_outline_guesses_as_the_model_and_is_never_surer() -> None:
+    features = Effects(SPACE)
+    model = GaussianProcess(features.owner, features.sums)
+    points = taught(model, features)[:, :-1]
+    mean, deviation = model.guess(points)
+    outline, unsure = model.outline(points.astype(np.float32))
+    np.testing.assert_allclose(outline, mean, atol=2e-3 * model.spread)
+    assert (unsure >= deviation - 2e-3 * model.spread).all()
+    shortlist = Unsure([model], points)
+    np.testing.assert_allclose(shortlist.means[:, 0], mean, atol=1e-9)
+
+
+def test_sums_of_effects_of_knobs_are_learned_from_fewer_designs() -> None:
+    errors = []
+    for features in (Effects(SPACE), Features(SPACE)):
+        model = GaussianProcess(features.owner, features.sums)
+        told = taught(model, features)
+        errors.append(np.abs(model.guess(told[:, :-1])[0] - told[:, -1]).mean())
+    assert errors[0] < 0.7 * errors[1]
+
+
+def test_knobs_that_are_alike_have_products_of_one() -> None:
+    features, every = Effects(SPACE), every_genome(SPACE)
+    behind = features.of(every)[:, features.owner.size :]
+    for knob in range(4):
+        own = behind[:, features.sums == knob]
+        alike = own @ own.T
+        same = every.codes[:, knob][:, None] == every.codes[:, knob]
+        np.testing.assert_allclose(alike[same], 1.0)
+        assert alike[~same].max() < (1.0 if knob < 2 else 1e-12)
 
 
 def test_deviations_after_telling_points_are_those_of_a_model_that_knows_them() -> None:
