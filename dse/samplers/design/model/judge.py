@@ -109,8 +109,9 @@ class Judge:
         if elite.feasible >= _ENOUGH:
             self._learn_values(elite, random)
         self._refusals.learn(elite.best(len(elite)), random)
-        kept = elite.best(elite.feasible)
-        self._limits.learn(kept, elite.excesses(elite.feasible), _TRIES, random)
+        if elite.feasible >= _ENOUGH:
+            kept = elite.best(elite.feasible)
+            self._limits.learn(kept, elite.excesses(elite.feasible), _TRIES, random)
 
     def _learn_values(self, elite: Elite, random: Random) -> None:
         """Fit a model to each target of the feasible designs."""
@@ -183,7 +184,7 @@ class Judge:
         the closest of each would have to be asked. *sheets*: see there.
         """
         points, steps = sheets
-        likely = _either(self._refusals.likely_at(steps), self._limits.likely(points, roughly=True))
+        likely = _either(self._refusals.likely_at(steps), self._limits.roughly(points))
         if self._is_bounded or (likely is None and not self._models):
             return None
         places, passes = np.arange(len(genomes)), np.zeros(len(genomes))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.samplers.design.columns.genomes import Floats, Genome, Genomes
 from dse.samplers.design.model.features import Features
@@ -61,7 +62,7 @@ class Limits:
         targets = np.log(np.clip(1.0 + np.array(parts, np.float64), _LEAST, _MOST))
         if self._model is None:
             tries *= 5
-            self._model = GaussianProcess(self._features.owner)
+            self._model = GaussianProcess(self._features.owner, self._features.sums)
         some = sorted(random.sample(range(len(points)), min(64, len(points))))
         self._model.learn_scales(points[some], targets[some], tries, random)
         self._model.fit(points, targets)
@@ -70,13 +71,18 @@ class Limits:
         """Begin again with the next lesson, so that what came long ago decides nothing."""
         self._model, self._is_known = None, False
 
-    def likely(self, points: Floats, *, roughly: bool = False) -> Floats | None:
-        """(N,) how likely designs with these features break a limit, 0 to 1; None: not known.
-
-        *roughly*: to a few digits, for thousands of designs.
-        """
+    def likely(self, points: Floats) -> Floats | None:
+        """(N,) how likely designs with these features break a limit, 0 to 1; None: not known."""
         if self._model is None or not self._is_known:
             return None
-        mean, deviation = self._model.outline(points) if roughly else self._model.guess(points)
-        spread = np.sqrt(deviation**2 + _UNSURE**2)
-        return upper_tail(-mean / spread)
+        return _broken(*self._model.guess(points))
+
+    def roughly(self, points: NDArray[np.float32]) -> Floats | None:
+        """``likely``, to a few digits, for thousands of designs."""
+        if self._model is None or not self._is_known:
+            return None
+        return _broken(*self._model.outline(points))
+
+
+def _broken(mean: Floats, deviation: Floats) -> Floats:
+    return upper_tail(-mean / np.sqrt(deviation**2 + _UNSURE**2))
