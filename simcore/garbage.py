@@ -35,18 +35,11 @@ def rare_collection() -> Iterator[None]:
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Pause the search for circles of objects while many are made that form none.
-
-    They are old thereafter: the next search is for circles among what is made from then on, and
-    does not walk over all of them first.
-    """
+    """Pause the search for circles of objects while many are made that form none."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
-            if not gc.get_freeze_count():  # what is frozen must stay so
-                gc.freeze()
-                gc.unfreeze()  # to the old ones
             gc.enable()
