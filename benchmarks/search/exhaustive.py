@@ -27,7 +27,7 @@ from dse.rank.hypervolume import hypervolume
 from dse.rank.pareto import non_dominated
 from dse.space import design_key
 
-DEVELOPMENT, HELD_OUT = range(24), range(82, 106)
+DEVELOPMENT, HELD_OUT = range(24), range(148, 172)
 HALVES = {"development": DEVELOPMENT, "held_out": HELD_OUT}
 
 _EQUAL = 1e-12
