@@ -218,7 +218,7 @@ def test_npus_are_taken_to_stay_in_step_only_where_that_is_asked_for(
     assert followed.engine == "events"
     assert followed.simulated_npus < run.plan.npus  # those that are provably alike as one
     with monkeypatch.context() as patch:
-        patch.setattr(memory, "memory_bytes", lambda: 10_000)
+        patch.setattr(memory, "MOST_BYTES", 10_000)
         with pytest.raises(ConfigError, match=r"system.phase_end: follows .* choose together, whi"):
             simulate_run(run)
     together = run.system.model_copy(update={"phase_end": "together"})

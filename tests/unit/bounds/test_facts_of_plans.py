@@ -78,7 +78,7 @@ def test_facts_that_are_told_are_not_worked_out(monkeypatch: pytest.MonkeyPatch)
     def fail(*what: object) -> None:
         raise AssertionError("it is known")
 
-    for name in ("plan_terms", "footprint_with"):
+    for name in ("plan_terms", "latest_footprint"):
         monkeypatch.setattr(design_rows, name, fail)
     assert answers(second) == expected
 
