@@ -241,7 +241,7 @@ def _sizes(code: PipelineCode, npu_size: int) -> dict[str, int]:
         "buffer": _BUFFER,
         "snapshot": (SNAPSHOTS + 1) * (2 + accounts + 80 * stages),
         "history": HISTORY_WORDS,
-        "trace": TRACE_WORDS,
+        "traced": TRACE_WORDS,
         "decision": MOST_DECISIONS * DECISION_FIELDS,
         "decision_of": code.messages,
         "shadow": stages * npu_size,

@@ -54,7 +54,7 @@ def start(fixed: Ints, live: Ints, at: Layout) -> None:
         live[counter] = 0
     live[f.RESOLVABLE] = -1
     live[f.POOL_END] = at.pool
-    live[f.HISTORY_END], live[f.TRACE_END] = at.history, at.trace
+    live[f.HISTORY_END], live[f.TRACE_END] = at.history, at.traced
     _fill(live, at.arrival, at.messages * f.ARRIVAL_FIELDS, n.ZERO - 1)
     _fill(live, at.started, at.collectives * (at.stages + 1), n.ZERO - 1)
     _fill(live, at.course, at.sections * (f.COURSE_FIELDS + at.categories), n.ZERO)

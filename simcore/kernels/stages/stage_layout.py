@@ -148,7 +148,7 @@ class Layout(NamedTuple):
             table says counts only if that names its place, so tables need not be cleared.
         buffer, buffer_size: Where a record is written.
         snapshot, snapshot_size: The last moments at which a period began.
-        history, trace: Where the stages have been, and what was traced of it, see ``order``.
+        history, traced: Where the stages have been, and what was traced of it, see ``order``.
         decision, decision_of: Orders of events that were decided; the last one of each message.
         shadow: Of each stage an NPU on which its finale is traced.
         pool, pool_end: Records and logs.
@@ -202,7 +202,7 @@ class Layout(NamedTuple):
     snapshot: int
     snapshot_size: int
     history: int
-    trace: int
+    traced: int
     decision: int
     decision_of: int
     shadow: int

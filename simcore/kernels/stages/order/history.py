@@ -44,7 +44,7 @@ def note(
     """Add a record to the history of a stage."""
     stage = at.stage + number * f.STAGE_FIELDS
     record = live[f.HISTORY_END]
-    if record + RECORD_FIELDS > at.trace:
+    if record + RECORD_FIELDS > at.traced:
         live[stage + f.HISTORY] = -1
         return
     before = live[stage + f.HISTORY]
@@ -70,7 +70,7 @@ def make_room(live: Ints, at: Layout) -> None:
     """Forget all traces if there is little room left for more."""
     if live[f.TRACE_END] + TRACE_WORDS // 4 < at.decision:
         return
-    live[f.TRACE_END] = at.trace
+    live[f.TRACE_END] = at.traced
     for number in range(at.stages):
         record = live[at.stage + number * f.STAGE_FIELDS + f.HISTORY]
         while record > 0:
