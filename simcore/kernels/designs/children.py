@@ -4,8 +4,10 @@ import numpy as np
 
 from simcore.kernels.designs.luck import Luck, begin, below, unit
 from simcore.kernels.designs.moves import (
+    Room,
     change_word,
     copy_value,
+    room_of,
     shift_factors,
     step_ladder,
     swap_dimensions,
@@ -15,7 +17,6 @@ from simcore.kernels.designs.moves import (
 from simcore.kernels.designs.tables import (
     Codes,
     DesignTables,
-    Flags,
     Floats,
     Ints,
     draw_block,
@@ -24,7 +25,7 @@ from simcore.kernels.designs.tables import (
     key_of,
     place_of,
 )
-from simcore.kernels.jit import njit
+from simcore.kernels.jit import leaf, njit
 
 SHIFT, SHIFTS, SWAP, STEP, TRADE, WORD, COPY, DIMENSIONS, REDRAW, REAL, COUNT = range(11)
 
@@ -44,7 +45,7 @@ MOVES = {
 """Moves by name, as ``DesignTables.moves`` has them."""
 
 
-@njit(cache=True)
+@leaf
 def _change_count(t: DesignTables, count: int, codes: Codes, luck: Luck) -> int:
     """Another number of network dimensions; blocks that still have their row keep it."""
     found = (count + 1 + below(luck, t.counts.size - 1)) % t.counts.size
@@ -54,7 +55,7 @@ def _change_count(t: DesignTables, count: int, codes: Codes, luck: Luck) -> int:
     return found
 
 
-@njit(cache=True)
+@leaf
 def _move_real(reals: Floats, luck: Luck) -> None:
     at = below(luck, reals.size)
     normal = np.sqrt(-2.0 * np.log(1.0 - unit(luck))) * np.cos(2.0 * np.pi * unit(luck))
@@ -62,33 +63,33 @@ def _move_real(reals: Floats, luck: Luck) -> None:
     reals[at] = min(max(reals[at] + step, 0.0), 1.0)
 
 
-@njit(cache=True)
+@leaf
 def _changed(
-    t: DesignTables, move: int, codes: Codes, touched: Flags, reals: Floats, luck: Luck
+    t: DesignTables, move: int, codes: Codes, room: Room, reals: Floats, luck: Luck
 ) -> bool:
     """Make a move that leaves the number of dimensions; False where it does not apply."""
     if move == SHIFT:
-        return shift_factors(t, codes, touched, 1, luck)
+        return shift_factors(t, codes, room, 1, luck)
     if move == SHIFTS:
-        return shift_factors(t, codes, touched, 3 if unit(luck) < 0.35 else 2, luck)
+        return shift_factors(t, codes, room, 3 if unit(luck) < 0.35 else 2, luck)
     if move == SWAP:
-        return swap_factors(t, codes, touched, luck)
+        return swap_factors(t, codes, room, luck)
     if move == STEP:
-        return step_ladder(t, codes, touched, luck)
+        return step_ladder(t, codes, room, luck)
     if move == TRADE:
-        return trade_ladders(t, codes, touched, luck)
+        return trade_ladders(t, codes, room, luck)
     if move == WORD:
-        return change_word(t, codes, touched, luck)
+        return change_word(t, codes, room, luck)
     if move == COPY:
-        return copy_value(t, codes, touched, luck)
+        return copy_value(t, codes, room, luck)
     if move == DIMENSIONS:
-        return swap_dimensions(t, codes, touched, luck)
+        return swap_dimensions(t, codes, room, luck)
     _move_real(reals, luck)
     return True
 
 
-@njit(cache=True)
-def _moved(t: DesignTables, count: int, codes: Codes, reals: Floats, luck: Luck) -> int:
+@leaf
+def _moved(t: DesignTables, count: int, codes: Codes, room: Room, reals: Floats, luck: Luck) -> int:
     """One move, drawn by its share, if it applies and leads to a valid design.
 
     Returns:
@@ -103,10 +104,11 @@ def _moved(t: DesignTables, count: int, codes: Codes, reals: Floats, luck: Luck)
     if move == REDRAW:
         draw_block(t, below(luck, len(t.spans)), count, codes, luck)
         return count
-    touched, before = np.zeros(codes.size, np.bool_), codes.copy()
-    if not (_changed(t, move, codes, touched, reals, luck) and holds(t, count, codes, touched)):
+    for knob in range(codes.size):
+        room.touched[knob], room.before[knob] = False, codes[knob]
+    if not (_changed(t, move, codes, room, reals, luck) and holds(t, count, codes, room.touched)):
         for knob in range(codes.size):
-            codes[knob] = before[knob]
+            codes[knob] = room.before[knob]
     return count
 
 
@@ -124,14 +126,14 @@ def move_designs(
         chosen: Numbers of the designs; each is the number of its stream of luck.
         seed: Of the streams, from 0 on.
     """
-    luck = np.zeros(1, np.uint64)
+    luck, room = np.zeros(1, np.uint64), room_of(t)
     for n in chosen:
         begin(luck, seed, n)
-        count = _moved(t, place_of(t, dimensions[n]), codes[n], reals[n], luck)
+        count = _moved(t, place_of(t, dimensions[n]), codes[n], room, reals[n], luck)
         dimensions[n] = t.counts[count]
 
 
-@njit(cache=True)
+@leaf
 def _cross(
     t: DesignTables, count: int, codes: Codes, is_alike: bool, other: Codes, luck: Luck
 ) -> None:
@@ -167,7 +169,7 @@ def breed_designs(
         crossover: Share of children with two parents.
         seed: Of the streams of luck, from 0 on.
     """
-    luck = np.zeros(1, np.uint64)
+    luck, room = np.zeros(1, np.uint64), room_of(t)
     for n in range(parents, len(codes)):
         begin(luck, seed, n - parents)
         one, two = below(luck, parents), below(luck, parents)
@@ -184,5 +186,5 @@ def breed_designs(
         share, moves = unit(luck), 0 if has_two else 1
         moves += (1 if share < 0.5 else 0) + (1 if share < 0.25 else 0)
         for _ in range(moves):
-            count = _moved(t, count, codes[n], reals[n], luck)
+            count = _moved(t, count, codes[n], room, reals[n], luck)
         dimensions[n] = t.counts[count]

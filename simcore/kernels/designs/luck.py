@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.kernels.jit import njit
+from simcore.kernels.jit import leaf
 
 Luck = NDArray[np.uint64]
 """(1,) the state of a stream."""
@@ -21,7 +21,7 @@ _A, _B, _C, _D = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 _UNIT = 2.0**-53
 
 
-@njit(cache=True)
+@leaf
 def mixed(z: Any) -> Any:
     """A number of 64 bits, each of which depends on all bits of *z*."""
     z = (z ^ (z >> _A)) * _FIRST
@@ -29,20 +29,20 @@ def mixed(z: Any) -> Any:
     return z ^ (z >> _C)
 
 
-@njit(cache=True)
+@leaf
 def begin(luck: Luck, seed: int, number: int) -> None:
     """Start stream *number* of those of a *seed*."""
     luck[0] = mixed(mixed(np.uint64(seed) + _GOLDEN) ^ (np.uint64(number) * _GOLDEN))
 
 
-@njit(cache=True)
+@leaf
 def unit(luck: Luck) -> float:
     """A number from 0 to below 1."""
     luck[0] += _GOLDEN
     return float(mixed(luck[0]) >> _D) * _UNIT
 
 
-@njit(cache=True)
+@leaf
 def below(luck: Luck, end: int) -> int:
     """A whole number from 0 to below *end*."""
     return int(unit(luck) * end)

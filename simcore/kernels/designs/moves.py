@@ -4,15 +4,45 @@ Each changes the codes of one design, marks the knobs that it *touched*, and is 
 not apply. What it makes may break a rule.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from simcore.kernels.designs.luck import Luck, below, unit
 from simcore.kernels.designs.tables import NO_CODE, Codes, DesignTables, Flags, Ints
-from simcore.kernels.jit import njit
+from simcore.kernels.jit import leaf, njit
+
+
+class Room(NamedTuple):
+    """Room for what one move notes, so that none has to be made for it.
+
+    Attributes:
+        touched: (K,) knobs that the move has changed, cleared before it.
+        before: (K,) codes as they were.
+        numbers, found: Whole numbers, one for each knob or network dimension.
+    """
+
+    touched: Flags
+    before: Codes
+    numbers: Ints
+    found: Ints
 
 
 @njit(cache=True)
-def _one_of(codes: Codes, knobs: Ints, taken: int, luck: Luck) -> int:
+def room_of(t: DesignTables) -> Room:
+    """Room for the moves of a space."""
+    knobs, most = t.tops.size, max(t.tops.size, t.places.shape[1])
+    return Room(
+        np.zeros(knobs, np.bool_),
+        np.zeros(knobs, np.int16),
+        np.zeros(most, np.int64),
+        np.zeros(most, np.int64),
+    )
+
+
+@leaf
+def _one_of(codes: NDArray[Any], knobs: Ints, taken: int, luck: Luck) -> int:
     """Place of a knob that has a meaning, drawn from *knobs* but for that at *taken*; -1: none."""
     chosen, seen = -1, 0
     for at in range(knobs.size):
@@ -23,52 +53,46 @@ def _one_of(codes: Codes, knobs: Ints, taken: int, luck: Luck) -> int:
     return chosen
 
 
-@njit(cache=True)
+@leaf
 def _set(codes: Codes, touched: Flags, knob: int, code: int) -> None:
     codes[knob] = code
     touched[knob] = True
 
 
-@njit(cache=True)
-def _product(t: DesignTables, luck: Luck) -> Ints:
-    group = below(luck, t.product_first.size - 1)
-    return t.products[t.product_first[group] : t.product_first[group + 1]]
+@leaf
+def _draw_product(t: DesignTables, luck: Luck) -> int:
+    return below(luck, t.product_first.size - 1)
 
 
-@njit(cache=True)
-def _numbers(t: DesignTables, codes: Codes, product: Ints) -> Ints:
-    """Values of the knobs of a product; 1 where one has no meaning."""
-    numbers = np.ones(product.size, np.int64)
+@leaf
+def _read_numbers(t: DesignTables, codes: Codes, product: Ints, numbers: Ints) -> None:
+    """Write the values of the knobs of a product to *numbers*; 1 where one has no meaning."""
     for j in range(product.size):
-        if codes[product[j]] >= 0:
-            numbers[j] = t.values[product[j], codes[product[j]]]
-    return numbers
+        code = codes[product[j]]
+        numbers[j] = t.values[product[j], code] if code >= 0 else 1
 
 
-@njit(cache=True)
-def _set_numbers(
-    t: DesignTables, codes: Codes, touched: Flags, product: Ints, numbers: Ints
-) -> bool:
-    """Set the knobs of a product that have a meaning to *numbers*, if all have such choices."""
-    found = np.empty(product.size, np.int64)
+@leaf
+def _set_numbers(t: DesignTables, codes: Codes, room: Room, product: Ints) -> bool:
+    """Set the knobs of a product that have a meaning to their numbers, if all have such choices."""
     for j in range(product.size):
         knob = product[j]
-        found[j] = -1
+        room.found[j] = -1
         if codes[knob] < 0:
             continue
         for option in range(t.tops[knob] + 1):
-            if t.values[knob, option] == numbers[j]:
-                found[j] = option
+            if t.values[knob, option] == room.numbers[j]:
+                room.found[j] = option
                 break
-        if found[j] < 0:
+        if room.found[j] < 0:
             return False
     for j in range(product.size):
-        if found[j] >= 0:
-            _set(codes, touched, product[j], found[j])
+        if room.found[j] >= 0:
+            _set(codes, room.touched, product[j], room.found[j])
     return True
 
 
-@njit(cache=True)
+@leaf
 def _factor(number: int, luck: Luck) -> int:
     """A prime factor of *number*, drawn from the smallest ones; the number if it has none."""
     factor, seen = number, 0
@@ -80,14 +104,15 @@ def _factor(number: int, luck: Luck) -> int:
     return factor
 
 
-@njit(cache=True)
-def shift_factors(t: DesignTables, codes: Codes, touched: Flags, times: int, luck: Luck) -> bool:
+@leaf
+def shift_factors(t: DesignTables, codes: Codes, room: Room, times: int, luck: Luck) -> bool:
     """Move *times* prime factors from one knob of a product to another.
 
     What lies between may be invalid.
     """
-    product = _product(t, luck)
-    numbers = _numbers(t, codes, product)
+    group, numbers = _draw_product(t, luck), room.numbers
+    product = t.products[t.product_first[group] : t.product_first[group + 1]]
+    _read_numbers(t, codes, product, numbers)
     for _ in range(times):
         giver, seen = -1, 0
         for j in range(product.size):
@@ -101,25 +126,26 @@ def shift_factors(t: DesignTables, codes: Codes, touched: Flags, times: int, luc
         factor = _factor(numbers[giver], luck)
         numbers[giver] //= factor
         numbers[taker] *= factor
-    return _set_numbers(t, codes, touched, product, numbers)
+    return _set_numbers(t, codes, room, product)
 
 
-@njit(cache=True)
-def swap_factors(t: DesignTables, codes: Codes, touched: Flags, luck: Luck) -> bool:
+@leaf
+def swap_factors(t: DesignTables, codes: Codes, room: Room, luck: Luck) -> bool:
     """Exchange the values of two knobs of a product."""
-    product = _product(t, luck)
+    group, numbers = _draw_product(t, luck), room.numbers
+    product = t.products[t.product_first[group] : t.product_first[group + 1]]
     one = _one_of(codes, product, -1, luck)
     two = _one_of(codes, product, one, luck)
     if two < 0:
         return False
-    numbers = _numbers(t, codes, product)
+    _read_numbers(t, codes, product, numbers)
     first, second = numbers[one], numbers[two]
     numbers[one], numbers[two] = second, first
-    return first != second and _set_numbers(t, codes, touched, product, numbers)
+    return first != second and _set_numbers(t, codes, room, product)
 
 
-@njit(cache=True)
-def step_ladder(t: DesignTables, codes: Codes, touched: Flags, luck: Luck) -> bool:
+@leaf
+def step_ladder(t: DesignTables, codes: Codes, room: Room, luck: Luck) -> bool:
     """One step on a ladder, or now and then two."""
     at = _one_of(codes, t.ladders, -1, luck)
     if at < 0:
@@ -131,12 +157,12 @@ def step_ladder(t: DesignTables, codes: Codes, touched: Flags, luck: Luck) -> bo
     goal = min(max(code + step, 0), top)
     if goal == code:  # at an end: back
         goal = min(max(code - step, 0), top)
-    _set(codes, touched, knob, goal)
+    _set(codes, room.touched, knob, goal)
     return True
 
 
-@njit(cache=True)
-def trade_ladders(t: DesignTables, codes: Codes, touched: Flags, luck: Luck) -> bool:
+@leaf
+def trade_ladders(t: DesignTables, codes: Codes, room: Room, luck: Luck) -> bool:
     """A step up on one ladder, a step down on another of the same kind."""
     stem = t.ordered[below(luck, t.ordered.size)]
     knobs = t.stems[t.stem_first[stem] : t.stem_first[stem + 1]]
@@ -144,25 +170,25 @@ def trade_ladders(t: DesignTables, codes: Codes, touched: Flags, luck: Luck) -> 
     down = _one_of(codes, knobs, up, luck)
     if down < 0 or codes[knobs[up]] >= t.tops[knobs[up]] or codes[knobs[down]] == 0:
         return False
-    _set(codes, touched, knobs[up], codes[knobs[up]] + 1)
-    _set(codes, touched, knobs[down], codes[knobs[down]] - 1)
+    _set(codes, room.touched, knobs[up], codes[knobs[up]] + 1)
+    _set(codes, room.touched, knobs[down], codes[knobs[down]] - 1)
     return True
 
 
-@njit(cache=True)
-def change_word(t: DesignTables, codes: Codes, touched: Flags, luck: Luck) -> bool:
+@leaf
+def change_word(t: DesignTables, codes: Codes, room: Room, luck: Luck) -> bool:
     """Another value for a knob without order."""
     at = _one_of(codes, t.words, -1, luck)
     if at < 0 or t.tops[t.words[at]] == 0:
         return False
     knob = t.words[at]
     top = t.tops[knob]
-    _set(codes, touched, knob, (codes[knob] + 1 + below(luck, top)) % (top + 1))
+    _set(codes, room.touched, knob, (codes[knob] + 1 + below(luck, top)) % (top + 1))
     return True
 
 
-@njit(cache=True)
-def copy_value(t: DesignTables, codes: Codes, touched: Flags, luck: Luck) -> bool:
+@leaf
+def copy_value(t: DesignTables, codes: Codes, room: Room, luck: Luck) -> bool:
     """The value that one network dimension has, for another one or for all of them."""
     stem = below(luck, t.stem_first.size - 1)
     knobs = t.stems[t.stem_first[stem] : t.stem_first[stem + 1]]
@@ -178,22 +204,23 @@ def copy_value(t: DesignTables, codes: Codes, touched: Flags, luck: Luck) -> boo
             return False
     for j in range(knobs.size):
         if codes[knobs[j]] >= 0 and (to_all or j == target):
-            _set(codes, touched, knobs[j], t.meanings[stem, source, j, value])
+            _set(codes, room.touched, knobs[j], t.meanings[stem, source, j, value])
     return True
 
 
-@njit(cache=True)
-def swap_dimensions(t: DesignTables, codes: Codes, touched: Flags, luck: Luck) -> bool:
+@leaf
+def swap_dimensions(t: DesignTables, codes: Codes, room: Room, luck: Luck) -> bool:
     """Exchange two network dimensions with all that belongs to them.
 
     Values that the other dimension cannot take give way to those at the same place in its list.
     """
     slots = t.places.shape[1]
-    present = np.full(slots, -1, np.int16)
+    present, every = room.numbers[:slots], room.found[:slots]
+    for slot in range(slots):
+        present[slot], every[slot] = -1, slot
     for knob in range(codes.size):
         if t.slots[knob] >= 0 and codes[knob] >= 0:
             present[t.slots[knob]] = 0
-    every = np.arange(slots)
     first = _one_of(present, every, -1, luck)
     second = _one_of(present, every, first, luck)
     if second < 0:
@@ -207,6 +234,6 @@ def swap_dimensions(t: DesignTables, codes: Codes, touched: Flags, luck: Luck) -
         if code_a < 0 or code_b < 0:
             continue
         to_b, to_a = t.meanings[stem, one, two, code_a], t.meanings[stem, two, one, code_b]
-        _set(codes, touched, b, to_b if to_b != NO_CODE else min(code_a, t.tops[b]))
-        _set(codes, touched, a, to_a if to_a != NO_CODE else min(code_b, t.tops[a]))
+        _set(codes, room.touched, b, to_b if to_b != NO_CODE else min(code_a, t.tops[b]))
+        _set(codes, room.touched, a, to_a if to_a != NO_CODE else min(code_b, t.tops[a]))
     return True

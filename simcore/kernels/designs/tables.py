@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.kernels.designs.luck import Luck, below
-from simcore.kernels.jit import njit
+from simcore.kernels.jit import leaf, njit
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int16]
@@ -70,7 +70,7 @@ class DesignTables(NamedTuple):
     shares: Floats
 
 
-@njit(cache=True)
+@leaf
 def find_row(t: DesignTables, block: int, count: int, key: int) -> int:
     """Row of a block by its key, with ``counts[count]`` dimensions; -1: there is none."""
     place = block * t.counts.size + count
@@ -85,7 +85,7 @@ def find_row(t: DesignTables, block: int, count: int, key: int) -> int:
     return low - begin if low < end and t.keys[low] == key else -1
 
 
-@njit(cache=True)
+@leaf
 def key_of(t: DesignTables, block: int, codes: Codes) -> int:
     """Key of what a block has of *codes*, (K,)."""
     key = 0
@@ -94,7 +94,7 @@ def key_of(t: DesignTables, block: int, codes: Codes) -> int:
     return key
 
 
-@njit(cache=True)
+@leaf
 def draw_block(t: DesignTables, block: int, count: int, codes: Codes, luck: Luck) -> None:
     """Set the codes of a block to one of its rows."""
     place = block * t.counts.size + count
@@ -106,7 +106,7 @@ def draw_block(t: DesignTables, block: int, count: int, codes: Codes, luck: Luck
         codes[knob] = digit - 1
 
 
-@njit(cache=True)
+@leaf
 def _mended(t: DesignTables, block: int, count: int, codes: Codes, touched: Flags) -> bool:
     """Change one more knob of a block so that its codes are valid, if one can do that.
 
@@ -133,7 +133,7 @@ def _mended(t: DesignTables, block: int, count: int, codes: Codes, touched: Flag
     return False
 
 
-@njit(cache=True)
+@leaf
 def holds(t: DesignTables, count: int, codes: Codes, touched: Flags) -> bool:
     """True if the blocks of the knobs that were *touched* have rows with *codes*.
 
@@ -142,14 +142,16 @@ def holds(t: DesignTables, count: int, codes: Codes, touched: Flags) -> bool:
     for block in range(len(t.spans)):
         is_own = False
         for knob in range(t.spans[block, 0], t.spans[block, 1]):
-            is_own |= touched[knob]
+            if touched[knob]:
+                is_own = True
+                break
         is_broken = is_own and find_row(t, block, count, key_of(t, block, codes)) < 0
         if is_broken and not _mended(t, block, count, codes, touched):
             return False
     return True
 
 
-@njit(cache=True)
+@leaf
 def place_of(t: DesignTables, dimensions: int) -> int:
     """Position of a number of network dimensions among *counts*."""
     for count in range(t.counts.size):
