@@ -25,12 +25,20 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _njit: Any = numba.njit  # its stub knows not all of its options
 
 
-def njit(**options: Any) -> Callable[[Function], Function]:
+def njit(*, makes_arrays: bool = True, **options: Any) -> Callable[[Function], Function]:
     """A decorator that compiles a function with *options* of ``numba.njit``, and keeps the code.
 
     It makes no entry for C, which numba adds to every function: none is passed as a value, and it
     takes an eighth of the time of compilation.
+
+    Args:
+        makes_arrays: False where neither the function nor what it calls makes an array or returns
+            one. It then counts no references to arrays that it is given, which takes longer than
+            to read a few numbers: each count is one that all cores agree on.
+        options: Those of numba.
     """
+    if not makes_arrays:
+        options["_nrt"] = False
     compiled_by_numba: Any = _njit(no_cfunc_wrapper=True, **options)
 
     def compiled(function: Function) -> Function:
@@ -43,13 +51,11 @@ def njit(**options: Any) -> Callable[[Function], Function]:
 
 
 def leaf(function: Function) -> Function:
-    """Compile a small function into those that call it, and count no references to its arrays.
+    """Compile a small function that makes no arrays into those that call it.
 
-    It makes no array and returns none, nor does anything that it calls, each of them a leaf too.
-    To hand over a table of twenty arrays, and to count who holds each of them, takes many times as
-    long as to read two numbers from it.
+    To hand over a table of twenty arrays takes many times as long as to read two numbers from it.
     """
-    return njit(cache=True, forceinline=True, _nrt=False)(function)
+    return njit(cache=True, forceinline=True, makes_arrays=False)(function)
 
 
 def load_compiler() -> None:

@@ -80,7 +80,7 @@ def run_controlled(
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _begin(senders: Senders, moving: Moving, active: int, until: float) -> int:
     """Let flows begin that do so before *until*; how many are under way."""
     for flow in range(len(moving.stage)):
@@ -92,7 +92,7 @@ def _begin(senders: Senders, moving: Moving, active: int, until: float) -> int:
     return active
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _next_begin(moving: Moving) -> float:
     nearest = np.inf
     for flow in range(len(moving.stage)):
@@ -130,7 +130,7 @@ def _send(ways: Ways, senders: Senders, moving: Moving, active: int, clock: Floa
         moving.held[first] = wanted[flow]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _fill(ways: Ways, moving: Moving, active: int) -> None:
     """Find the level to which the senders of each link that is too narrow can send."""
     share, left, count = moving.share, moving.queue, moving.open
@@ -197,7 +197,7 @@ def _pass_on(
                     acks[ways.back_links[at_back]] += out * senders.ack[flow]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _find_first(moving: Moving, link: int, room: float, step: int) -> None:
     """Find up to where a link passes what came before it: in which step, and which part of it.
 
@@ -224,7 +224,7 @@ def _find_first(moving: Moving, link: int, room: float, step: int) -> None:
         gone[1] = _MIXED
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _passed_of(moving: Moving, entry: int, link: int) -> float:
     """Bytes of a flow that its link passes in this step."""
     came, first, gone = moving.came[entry], moving.first[link], moving.gone[link]
@@ -239,7 +239,7 @@ def _passed_of(moving: Moving, entry: int, link: int) -> float:
     return float(found)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _follow_last(ways: Ways, senders: Senders, moving: Moving, active: int, clock: Floats) -> None:
     """Let the last byte of each flow wait at each link for all that stood there before it.
 
@@ -272,12 +272,12 @@ def _follow_last(ways: Ways, senders: Senders, moving: Moving, active: int, cloc
             moving.finish[flow] = moving.leaves[flow, 1] + senders.late[flow]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always", makes_arrays=False)
 def _is_through(senders: Senders, moving: Moving, flow: int) -> bool:
     return bool(moving.arrived[flow] >= senders.size[flow] * _WHOLE)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _write_down(moving: Moving, active: int, step: int, span: float) -> None:
     """Keep what links and flows look like at the end of a step, for senders to know of later."""
     now = step % moving.queues.shape[1]
@@ -291,7 +291,7 @@ def _write_down(moving: Moving, active: int, step: int, span: float) -> None:
         moving.arrivals[flow, now] = moving.arrived[flow]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _let_go(senders: Senders, moving: Moving, flow: int) -> None:
     """Let go the flows that waited for one that has ended."""
     for at in range(senders.offsets[flow], senders.offsets[flow + 1]):
@@ -301,7 +301,7 @@ def _let_go(senders: Senders, moving: Moving, flow: int) -> None:
         moving.begin[other] = max(moving.begin[other], begin)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _react(
     ways: Ways,
     senders: Senders,

@@ -37,7 +37,7 @@ ALPHA, TARGET, STAGE, NEXT_ALPHA, NEXT_CUT, NEXT_RISE, MARKS, FOR_ALPHA, FOR_CUT
 )
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", makes_arrays=False)
 def dcqcn(
     ways: Ways, senders: Senders, moving: Moving, given: Floats, flow: int, came: bool, now: Now
 ) -> None:
@@ -73,7 +73,7 @@ def dcqcn(
         own[NEXT_RISE] += given[RISE_NS]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", makes_arrays=False)
 def _is_marked(ways: Ways, moving: Moving, marked_ns: float, flow: int, step: int) -> bool:
     """True if bytes that the sender now knows of left a queue longer than that much time."""
     for at in range(ways.offsets[flow] + 1, ways.offsets[flow + 1]):
@@ -90,7 +90,7 @@ TARGET_USE, STAGES, BASE_NS, AT_ONCE = range(3, 7)
 REFERENCE, USE, ADDITIONS, LAST_STEP, LAST_SENT = range(OWN, OWN + 5)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", makes_arrays=False)
 def hpcc(
     ways: Ways, senders: Senders, moving: Moving, given: Floats, flow: int, came: bool, now: Now
 ) -> None:
@@ -131,7 +131,7 @@ LAST_NS, CHANGE, INCREASES, SENT_THEN = range(OWN, OWN + 4)
 _HYPER = 5
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", makes_arrays=False)
 def timely(
     ways: Ways, senders: Senders, moving: Moving, given: Floats, flow: int, came: bool, now: Now
 ) -> None:

@@ -29,7 +29,7 @@ _PATIENT_ROUNDS = 12
 """Rounds after which all flows that are joined to the group by links join it."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def join(stamps: Ints, group: Ints, slot: int, size: int, stamp: int) -> int:
     """Add a slot to the group of *size*, unless it is there; the size then."""
     if stamps[slot] == stamp:
@@ -39,7 +39,7 @@ def join(stamps: Ints, group: Ints, slot: int, size: int, stamp: int) -> int:
     return size + 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def share(
     routes: Routes,
     flows: Flows,
@@ -71,7 +71,7 @@ def share(
             size = _join_all(routes, flows, slots, sharing, width, size, stamp)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _touch(
     routes: Routes,
     flows: Flows,
@@ -117,7 +117,7 @@ def _touch(
     return links
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _fill(
     routes: Routes,
     flows: Flows,
@@ -173,13 +173,13 @@ def _fill(
             entry = slots.after[entry]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _add_event(key: Floats, names: Ints, counter: Ints, level: float, what: int) -> None:
     push(key, names, counter[HEAP], level, what)
     counter[HEAP] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _freeze(
     routes: Routes,
     flows: Flows,
@@ -202,7 +202,7 @@ def _freeze(
         sharing.fastest[link] = max(sharing.fastest[link], level)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _join_wronged(
     routes: Routes,
     flows: Flows,
@@ -232,7 +232,7 @@ def _join_wronged(
     return size
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _water_level(
     routes: Routes,
     flows: Flows,
@@ -273,7 +273,7 @@ def _water_level(
     return level
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _join_all(
     routes: Routes, flows: Flows, slots: Slots, sharing: Sharing, width: int, size: int, stamp: int
 ) -> int:

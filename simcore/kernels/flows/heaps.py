@@ -8,7 +8,7 @@ MANY, PART = 16, 6
 taking one out costs as much as passing some ten."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def push(key: Floats, what: Ints, size: int, time: float, number: int) -> None:
     """Add an event to a heap of *size* events, ordered by time, then number."""
     at = size
@@ -23,13 +23,13 @@ def push(key: Floats, what: Ints, size: int, time: float, number: int) -> None:
     what[at] = number
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def drop(key: Floats, what: Ints, left: int) -> None:
     """Take the first event off a heap; *left* remain."""
     _sink(key, what, 0, left, key[left], what[left])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _sink(key: Floats, what: Ints, at: int, left: int, time: float, number: int) -> None:
     """Put an event at a place of a heap of *left*, or as far below as it belongs."""
     while True:
@@ -50,7 +50,7 @@ def _sink(key: Floats, what: Ints, at: int, left: int, time: float, number: int)
     what[at] = number
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def move_up(order: Ints, place: Ints, ends: Floats, at: int) -> bool:
     """Move the slot at a place of the heap up as far as it belongs; True if it moved."""
     slot = order[at]
@@ -69,7 +69,7 @@ def move_up(order: Ints, place: Ints, ends: Floats, at: int) -> bool:
     return at != start
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def move_down(order: Ints, place: Ints, ends: Floats, at: int, size: int) -> None:
     """Move the slot at a place of the heap of *size* slots down as far as it belongs."""
     slot = order[at]
@@ -90,7 +90,7 @@ def move_down(order: Ints, place: Ints, ends: Floats, at: int, size: int) -> Non
     place[slot] = at
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def take_out(order: Ints, place: Ints, ends: Floats, slot: int, left: int) -> None:
     """Take a slot out of the heap; *left* remain."""
     at = place[slot]
@@ -102,7 +102,7 @@ def take_out(order: Ints, place: Ints, ends: Floats, slot: int, left: int) -> No
             move_down(order, place, ends, at, left)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def order_slots(order: Ints, place: Ints, ends: Floats, size: int) -> None:
     """Make a heap of the *size* slots in *order*, in whatever order they are."""
     for at in range(size):
@@ -111,14 +111,14 @@ def order_slots(order: Ints, place: Ints, ends: Floats, size: int) -> None:
         move_down(order, place, ends, at, size)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def order_events(key: Floats, what: Ints, size: int) -> None:
     """Make a heap, as ``push`` does, of *size* events in whatever order they are."""
     for first in range((size >> 1) - 1, -1, -1):
         _sink(key, what, first, size, key[first], what[first])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def take_slots_due(
     order: Ints, place: Ints, ends: Floats, due: Ints, size: int, last: float
 ) -> int:
@@ -152,7 +152,7 @@ def take_slots_due(
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def take_events_due(
     key: Floats, what: Ints, time: Floats, due: Ints, size: int, last: float
 ) -> int:

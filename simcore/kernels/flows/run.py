@@ -46,7 +46,7 @@ _INSTANT = 1e-13
 _SAME_RATE = 1e-14
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def run(
     routes: Routes,
     flows: Flows,
@@ -79,7 +79,7 @@ def run(
             _set_rates(slots, sharing, log, counter, size, now)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def count_from(slots: Slots, waiting: Waiting, counter: Ints, later: float) -> None:
     """Let flows count time from so much *later* on, which is not after the next event.
 
@@ -94,7 +94,7 @@ def count_from(slots: Slots, waiting: Waiting, counter: Ints, later: float) -> N
         waiting.time[at] -= later
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def next_event(slots: Slots, waiting: Waiting, counter: Ints) -> float:
     """Time of the next event; infinite: there is none."""
     now = np.inf
@@ -105,7 +105,7 @@ def next_event(slots: Slots, waiting: Waiting, counter: Ints) -> float:
     return now
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _end_all(
     routes: Routes,
     flows: Flows,
@@ -155,7 +155,7 @@ def _end_all(
     return ended > 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _begin_all(
     routes: Routes,
     flows: Flows,
@@ -219,7 +219,7 @@ def _begin_all(
     return begun > 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always", makes_arrays=False)
 def _take_slot(slots: Slots, counter: Ints) -> int:
     """A slot that no flow has, at the end of the heap."""
     if counter[UNUSED] > 0:
@@ -233,7 +233,7 @@ def _take_slot(slots: Slots, counter: Ints) -> int:
     return slot
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _link(after: Places, before: Places, head: Places, entry: int, link: int) -> None:
     """Put an entry on a link."""
     first = head[link]
@@ -244,7 +244,7 @@ def _link(after: Places, before: Places, head: Places, entry: int, link: int) ->
     head[link] = entry
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _unlink(after: Places, before: Places, head: Places, entry: int, link: int) -> None:
     """Take an entry off a link."""
     behind, ahead = after[entry], before[entry]
@@ -256,7 +256,7 @@ def _unlink(after: Places, before: Places, head: Places, entry: int, link: int) 
         head[link] = behind
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always", makes_arrays=False)
 def _finish(
     routes: Routes, flows: Flows, waiting: Waiting, counter: Ints, flow: int, time: float
 ) -> None:
@@ -275,7 +275,7 @@ def _finish(
             counter[WAITING] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _free(slots: Slots, sharing: Sharing, counter: Ints, width: int) -> None:
     """Add the flows to the group that links which others have left held back."""
     for at in range(counter[FREED]):
@@ -290,7 +290,7 @@ def _free(slots: Slots, sharing: Sharing, counter: Ints, width: int) -> None:
             entry = slots.after[entry]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _set_rates(
     slots: Slots, sharing: Sharing, log: Log, counter: Ints, size: int, now: float
 ) -> None:
@@ -303,13 +303,13 @@ def _set_rates(
         order_slots(slots.order, slots.place, slots.ends, counter[ACTIVE])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always", makes_arrays=False)
 def _are_many(size: int, counter: Ints) -> bool:
     """True if of the slots in transfer so many get new rates that all are put in order at once."""
     return size >= MANY and size * PART > counter[ACTIVE]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always", makes_arrays=False)
 def _set_rate(
     slots: Slots, log: Log, counter: Ints, slot: int, rate: float, now: float, ordered_later: bool
 ) -> None:
@@ -329,7 +329,7 @@ def _set_rate(
         move_down(slots.order, slots.place, slots.ends, slots.place[slot], counter[ACTIVE])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", makes_arrays=False)
 def _set_lone(
     routes: Routes,
     flows: Flows,
@@ -380,7 +380,7 @@ def _set_lone(
     counter[GROUP] = kept
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always", makes_arrays=False)
 def _write(log: Log, counter: Ints, time: float, flow: int, rate: float) -> None:
     """Write a change of a rate down."""
     at = counter[LOGGED]
