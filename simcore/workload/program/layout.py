@@ -130,21 +130,21 @@ class ProgramLayout:
         return [self.shapes[number] for number in self.of_stage]
 
     @cached_property
-    def structure(self) -> Hashable:
+    def structure(self) -> Key:
         """All that tells its programs from those of other layouts."""
         table = self.table
         shapes = [
             (table.numbers(one.pieces.pieces), one.pieces.chunks, one.pieces.finale)
             for one in self.shapes
         ]
-        return table.structure, self.of_stage, tuple(shapes)
+        return Key(table.structure, self.of_stage, tuple(shapes))
 
     @cached_property
     def counts(self) -> tuple[Ints, Ints]:
-        """Nodes of a stage of each shape, once in an iteration and once per micro-batch.
+        """Nodes of each of S stages, once in an iteration and once per micro-batch.
 
         Returns:
-            (2, H, O + C + T) int64 of operators, collectives and transfers; (2, H, 2) int64 of
+            (2, S, O + C + T) int64 of operators, collectives and transfers; (2, S, 2) int64 of
             messages in forward and in backward pieces.
         """
         runs = np.zeros((2, len(self.shapes), 2, len(self.table.pieces)), np.int64)
@@ -153,7 +153,9 @@ class ProgramLayout:
             for at, (piece, often) in enumerate(zip(pieces.pieces, pieces.runs, strict=True)):
                 runs[:, number, int(at > pieces.chunks), self.table.number[piece]] += often
         of_piece, sends = self.table.counts()
-        return runs.sum(axis=2) @ of_piece, runs @ sends
+        of_stage = np.array(self.of_stage, np.int64)
+        items, messages = runs.sum(axis=2) @ of_piece, runs @ sends
+        return items.take(of_stage, axis=1), messages.take(of_stage, axis=1)
 
     @cached_property
     def _items(self) -> list[int]:
