@@ -6,12 +6,10 @@ gradients 4, main copy 4, moments 8); Z. Liu et al., "Scalable Training of Mixtu
 with Megatron Core", arXiv:2603.07685 (moments below fp32).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from math import ceil
 
-from simcore.terms import LayerKind
+from simcore.memory.stage_layers import StageLayers
 from simcore.units import plain_sum
 from simcore.workload.base import Workload
 from simcore.workload.offload import OWN
@@ -41,20 +39,20 @@ class GatheredParameters:
     @classmethod
     def of(
         cls,
-        kinds: Sequence[LayerKind],
+        stage: StageLayers,
         layers: LayerParameters,
         counts: StageParameters,
         plan: ParallelPlan,
     ) -> "GatheredParameters":
         if plan.zero_stage < 2 and not plan.offload.places:
             return _NOTHING
-        of_kind = {kind: parameters.total for kind, parameters in layers.of_kind.items()}
-        sizes = [of_kind[kind] for kind in kinds]
-        sums = list(accumulate(sizes, initial=0))
-        together = min(1 + plan.prefetch, len(sizes))
-        most = max([later - before for before, later in zip(sums, sums[together:], strict=False)])
+        sizes = {kind: layers.of_kind[kind].total for kind, _ in stage.of_kind}
+        together = [
+            plain_sum([sizes[kind] * n for kind, n in counted])
+            for counted in stage.neighbours(1 + plan.prefetch)
+        ]
         ends = max(counts.head + counts.final_norm, counts.table)
-        return cls(layer=max(sizes), neighbours=most + ends, end=ends)
+        return cls(layer=max(sizes.values()), neighbours=max(together) + ends, end=ends)
 
 
 _NOTHING = GatheredParameters(layer=0, neighbours=0, end=0)

@@ -1,6 +1,7 @@
 """Parallel plans: the work spread over the NPUs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import itemgetter
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator
@@ -283,6 +284,12 @@ class ParallelPlan(Schema):
     def splits_sequence(self) -> bool:
         """Sequence parallelism does something: asked for, and tp is above 1."""
         return self.sequence_parallel and self.tp > 1
+
+
+def fields_but(names: Collection[str]) -> Callable[[ParallelPlan], tuple[object, ...]]:
+    """Reader of all fields of a plan but those with these *names*."""
+    read = itemgetter(*[name for name in ParallelPlan.model_fields if name not in names])
+    return lambda plan: read(plan.__dict__)
 
 
 def _strides(order: Sequence[str], sizes: Mapping[str, int]) -> dict[str, int]:
