@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import cast
 
-from simcore.memo import Key
+from simcore.memo import Key, key_of_one
 from simcore.terms import LayerKind
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.spans import layer_spans, spans_of_stage
@@ -84,10 +85,6 @@ class PipelineLayers:
     of_stage: tuple[int, ...]
 
 
-_latest = [Key(())]
-"""Key of the kinds of layers that were asked for last: those of large models take long to hash."""
-
-
 def pipeline_layers(
     kinds: Kinds, pp: int, interleave: int, chunk_layers: tuple[int, ...], *, mirrors: bool
 ) -> PipelineLayers:
@@ -100,17 +97,14 @@ def pipeline_layers(
         chunk_layers: Layers of each chunk; empty: as equal as possible.
         mirrors: The second chunks of the stages lie in reverse order.
     """
-    key = _latest[0]
-    if key.parts[0] is not kinds:
-        key = _latest[0] = Key(kinds)
-    return _pipeline_layers(key, pp, interleave, chunk_layers, mirrors)
+    return _pipeline_layers(key_of_one(kinds), pp, interleave, chunk_layers, mirrors)
 
 
 @lru_cache(maxsize=1024)
 def _pipeline_layers(
     key: Key, pp: int, interleave: int, chunk_layers: tuple[int, ...], mirrors: bool
 ) -> PipelineLayers:
-    kinds: Kinds = key.parts[0]
+    kinds = cast(Kinds, key.parts[0])
     spans = layer_spans(len(kinds), pp * interleave, chunk_layers)
     numbers: dict[tuple[bool, bool, tuple[Kinds, ...]], int] = {}
     firsts, of_stage = list[int](), list[int]()

@@ -133,9 +133,8 @@ class Operator:
         return plain_sum(kernel.bytes for kernel in self.kernels)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CollectiveOp:
-    """Work of a collective node.
+class CollectiveOp(NamedTuple):
+    """Work of a collective node; a plan has some thirty, which are looked up by what they are.
 
     Attributes:
         axis: The group of NPUs, a key of ``TrainingGraph.groups``.

@@ -15,6 +15,9 @@ from simcore.workload.updates import Updates
 AXIS_ORDER: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = ("tp", "cp", "ep", "dp", "pp")
 """Order of Megatron-LM, where NPUs of a tensor parallel group are neighbours."""
 
+_ALL_REDUCED, _ALL_HERE = Updates(), Offload()
+"""Those of most plans, one object each: what is the same object need not be compared."""
+
 RecomputedPart = Literal["norms", "activations", "latent_heads", "mlp", "experts"]
 """Name of a part of layers that may be repeated by itself."""
 
@@ -137,8 +140,8 @@ class ParallelPlan(Schema):
     chunk_layers: tuple[Annotated[int, Field(ge=1)], ...] = ()
     order: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = AXIS_ORDER
     schedule: str = "1f1b"
-    updates: Updates = Field(default_factory=Updates)
-    offload: Offload = Field(default_factory=Offload)
+    updates: Updates = Field(default_factory=lambda: _ALL_REDUCED)
+    offload: Offload = Field(default_factory=lambda: _ALL_HERE)
     flash_attention: bool = True
     fused_loss: bool = True
     fused_gradients: bool = True

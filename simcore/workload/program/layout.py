@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.memo import Key
+from simcore.memo import Key, key_of_one
 from simcore.workload.base import Workload
 from simcore.workload.plan import ParallelPlan, fields_but
 from simcore.workload.program.piece import Origin, Piece, Section
@@ -230,4 +230,4 @@ def layout_key(workload: Workload, plan: ParallelPlan, ends: OrderEnds) -> Hasha
     """
     degrees = plan.tp, plan.cp, plan.gradient_replicas, plan.ep, plan.expert_tp
     spread = [degree > 1 for degree in degrees]
-    return Key(workload.model, ends, plan.last_stage == 0, *spread, _of_nodes(plan))
+    return Key(key_of_one(workload.model), ends, plan.last_stage == 0, *spread, _of_nodes(plan))

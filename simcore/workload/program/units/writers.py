@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from simcore.memo import Key, Memo, key_of
+from simcore.memo import Key, Memo, key_of, key_of_one
 from simcore.terms import LayerKind
 from simcore.workload.base import Net, Workload
 from simcore.workload.npu_share import NpuShare
@@ -76,7 +76,7 @@ def _layer_key(workload: Workload, plan: ParallelPlan, memo: Memo) -> Key:
         met = Key(plan.dp)
     elif plan.zero_stage >= 2 or plan.overlap_weights:
         met = Key(movers(plan))
-    return Key(workload.model, share, met, plan.last_stage == 0, _of_units(plan))
+    return Key(key_of_one(workload.model), share, met, plan.last_stage == 0, _of_units(plan))
 
 
 def _writer(
