@@ -7,14 +7,19 @@ on top while it runs is in ``simcore.memory.runtime``.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil
 from typing import NamedTuple
 
 from simcore.machine import Platform
 from simcore.memo import Memo
 from simcore.memory import states
 from simcore.memory.activations import LayerActivations
-from simcore.memory.stage_layers import ChunkLayers, StageLayers, held_units, pipeline_layers
+from simcore.memory.stage_layers import (
+    ChunkLayers,
+    PipelineLayers,
+    StageLayers,
+    held_units,
+    pipeline_layers,
+)
 from simcore.memory.states import TierBytes
 from simcore.terms import LayerKind
 from simcore.units import plain_sum
@@ -22,7 +27,7 @@ from simcore.workload.base import TableMemory, Workload, microbatches
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
+from simcore.workload.program.stage_parameters import LayerParameters
 from simcore.workload.program.units.writers import layer_key
 from simcore.workload.rules import checked_share
 from simcore.workload.schedules import SCHEDULES
@@ -242,7 +247,7 @@ def footprint_with(workload: Workload, plan: ParallelPlan, memo: Memo) -> Footpr
         plan.chunk_layers,
         mirrors=plan.mirrors,
     )
-    shapes = [sizes.shape(one, losses) for one in layers.stages]
+    shapes = sizes.shapes(layers, losses)
     held = held_units(plan.schedule, plan.pp, batches, plan.interleave, plan.chunk_group)
     kept, stages = list[int](), list[StageFootprint]()
     for stage, (own, units) in enumerate(zip(layers.of_stage, held, strict=True)):
@@ -270,6 +275,7 @@ class _Sizes:
     layers: LayerParameters
     kept: Mapping[LayerKind, LayerActivations]
     tables: TableMemory
+    memo: Memo
 
     @classmethod
     def of(cls, workload: Workload, plan: ParallelPlan, memo: Memo) -> "_Sizes":
@@ -288,38 +294,47 @@ class _Sizes:
             layers=parameters,
             kept=kept,
             tables=workload.table_memory(plan),
+            memo=memo,
         )
 
-    def shape(self, layers: StageLayers, losses: int) -> StageBytes:
-        """Shape of all stages with these *layers*.
+    def shapes(self, layers: PipelineLayers, losses: int) -> list[StageBytes]:
+        """Shapes of the stages with these *layers*.
 
         *losses*: micro-batches whose logits are held.
         """
-        workload, plan, share = self.workload, self.plan, self.share
-        held = self.layers.of_counts(layers.of_kind)
-        counts = StageParameters.of(workload.model, plan, share, stage=layers.stage, layers=held)
-        whole = states.GatheredParameters.of(layers, self.layers, counts, plan)
+        found = self._states(layers)
+        return [self._shape(*one, losses) for one in zip(layers.stages, found, strict=True)]
+
+    def _states(self, layers: PipelineLayers) -> tuple[states.StageStates, ...]:
+        """States of the stages, whatever micro-batches there are and what is repeated."""
+        what = self.workload, self.plan, self.share, self.layers
+
+        def found() -> tuple[states.StageStates, ...]:
+            return tuple([states.StageStates.of(*what, one) for one in layers.stages])
+
+        return self.memo.of("states", (layers, states.states_key(*what)), found)
+
+    def _shape(self, layers: StageLayers, held: states.StageStates, losses: int) -> StageBytes:
+        workload, plan = self.workload, self.plan
         kept = [self.kept[kind] for kind, _ in layers.of_kind]
         largest = max([layer.whole_bytes for layer in kept]) * plan.recompute_every
         parts = max([layer.parts_bytes for layer in kept])
-        weights_bytes = ceil(states.weights_bytes(workload, plan, counts, whole))
-        main_bytes, moment_bytes = states.optimizer_bytes(workload, plan, counts)
         cache_bytes = workload.cache_bytes(plan, layers.kinds)
         is_here = plan.offload.cache == OWN
         return StageBytes(
-            weights_bytes=weights_bytes + self.tables.weights_bytes,
-            gradients_bytes=workload.gradient_bytes * states.gradients(plan, counts, whole),
-            optimizer_bytes=main_bytes + moment_bytes + self.tables.state_bytes,
-            main_bytes=main_bytes,
+            weights_bytes=held.weights_bytes + self.tables.weights_bytes,
+            gradients_bytes=held.gradients_bytes,
+            optimizer_bytes=held.main_bytes + held.moments_bytes + self.tables.state_bytes,
+            main_bytes=held.main_bytes,
             kept_bytes=plain_sum([self._kept_bytes(chunk) for chunk in layers.chunks]),
             late_bytes=plain_sum([self.kept[kind].all_bytes * n for kind, n in layers.of_kind]),
             working_bytes=largest if plan.recompute == "full" or not workload.trains else parts,
-            logits_bytes=losses * _head_bytes(share.exit) if counts.has_head else 0,
+            logits_bytes=losses * _head_bytes(self.share.exit) if held.has_head else 0,
             cache_bytes=cache_bytes,
             cached_here_bytes=cache_bytes if is_here else self._cached_here(layers.kinds),
             block_bytes=max([max(layer.block_bytes) for layer in kept]),
             buffer_bytes=self._buffer_bytes(kept),
-            outside=states.outside(workload, plan, counts),
+            outside=held.outside,
         )
 
     def outside(

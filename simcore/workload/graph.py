@@ -193,8 +193,7 @@ def ports_of(transfers: Iterable[TransferOp]) -> dict[tuple[str, Way], int]:
     return {port: number for number, port in enumerate(found)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupLayout:
+class GroupLayout(NamedTuple):
     """A group of NPUs: ``base + i * stride`` for i in 0..size-1, one group per base."""
 
     axis: Axis

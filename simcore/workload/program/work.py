@@ -53,7 +53,8 @@ class Catalog:
 
     def numbers(self, entries: Sequence[Entry]) -> list[int]:
         """Numbers of these *entries*; lists those that are new."""
-        return [self._number(entry) for entry in entries]
+        found = [self._numbers.get(entry, -1) for entry in entries]
+        return [self._number(entry) for entry in entries] if -1 in found else found
 
     def under(self, plan: ParallelPlan, numbers: Sequence[int]) -> list[Item]:
         """Entries with these *numbers* under *plan*."""
