@@ -61,7 +61,7 @@ class Registry(Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         found = self._entries.get(name)
-        if type(found) is str:
+        if isinstance(found, str):
             found = self._entries[name] = cast(T, _object_at(found))
         if found is None:
             found = self._from_outside(name)

@@ -140,12 +140,12 @@ class StageFootprint(NamedTuple):
 
     @property
     def block_bytes(self) -> int:
-        """Of the activations, the most that one block of a layer keeps of a micro-batch."""
+        """Most activations that one block of a layer keeps of a micro-batch."""
         return self.each.block_bytes
 
     @property
     def kept_bytes(self) -> int:
-        """Of the activations, what all chunks of the stage keep of one micro-batch."""
+        """Activations that all chunks of the stage keep of one micro-batch."""
         return self.each.kept_bytes
 
     @property

@@ -16,7 +16,7 @@ AXIS_ORDER: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = ("tp", "cp", "ep
 """Order of Megatron-LM, where NPUs of a tensor parallel group are neighbours."""
 
 _ALL_REDUCED, _ALL_HERE = Updates(), Offload()
-"""Those of most plans, one object each: what is the same object need not be compared."""
+"""Updates and places of most plans, one object each: the same object need not be compared."""
 
 RecomputedPart = Literal["norms", "activations", "latent_heads", "mlp", "experts"]
 """Name of a part of layers that may be repeated by itself."""

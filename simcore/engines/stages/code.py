@@ -184,7 +184,7 @@ class PipelineCode:
 
 
 _LOWER_BITS = 32
-_LOWER = 2**_LOWER_BITS - 1
+_LOWER = (1 << _LOWER_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

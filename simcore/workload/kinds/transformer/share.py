@@ -206,21 +206,16 @@ class Share(NpuShare):
     def of(cls, workload: "TrainingWorkload", plan: ParallelPlan) -> Self:
         """The share of each NPU; the plan must have passed ``check_splits``."""
         model = workload.model
-        visible, vectors = visible_share(model), model.vectors or NO_VECTORS
-        share = cls._of_tokens(workload, plan, workload.sequence, visible, vectors)
+        share = cls._of_tokens(workload, plan, workload.sequence, visible_share(model))
+        share = replace(share, vectors=model.vectors or NO_VECTORS)
         if not model.encoder_layers:
             return share
-        encoder = cls._of_tokens(workload, plan, workload.encoder_sequence, 1.0, NO_VECTORS)
+        encoder = cls._of_tokens(workload, plan, workload.encoder_sequence, 1.0)
         return replace(share, encoder=encoder)
 
     @classmethod
     def _of_tokens(
-        cls,
-        workload: "TrainingWorkload",
-        plan: ParallelPlan,
-        sequence: int,
-        visible: float,
-        vectors: Vectors,
+        cls, workload: "TrainingWorkload", plan: ParallelPlan, sequence: int, visible: float
     ) -> Self:
         """The share of layers that work on *sequence* tokens, of which *visible* are seen."""
         model, tp = workload.model, plan.tp
@@ -259,7 +254,6 @@ class Share(NpuShare):
             experts=ExpertShare.of(workload, plan, thin_rows),
             state=StateShare.of(model, plan),
             vision=VisionShare.of(model, plan),
-            vectors=vectors,
         )
 
     def of_layer(self, kind: LayerKind) -> "Share":
