@@ -102,7 +102,7 @@ class Demand:
         """
         before = None
         for index, dimension in enumerate(platform.dimensions):
-            if dimension is before:
+            if dimension is before:  # as on a machine that stands for many
                 continue
             before, times_s = dimension, self._network_s(dimension, system)
             if not plain_sum(times_s) < MAX_S:
