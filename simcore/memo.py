@@ -56,6 +56,22 @@ def key_of(one: object, other: object) -> Key:
     return latest
 
 
+_ones: dict[int, Key] = {}
+"""Keys of things that were asked for last, by their ids, which they keep as the keys hold them."""
+
+_MOST_ONES = 16
+
+
+def key_of_one(thing: object) -> Key:
+    """Key of a thing that takes long to hash, such as a model; hashed again only after others."""
+    found = _ones.get(id(thing))
+    if found is None:
+        if len(_ones) >= _MOST_ONES:
+            _ones.clear()
+        found = _ones[id(thing)] = Key(thing)
+    return found
+
+
 class Memo:
     """Answers of the steps of a run; the ones unused the longest make room.
 

@@ -22,7 +22,7 @@ from simcore.errors import SimulationError
 from simcore.formats.timeline.timeline import Timeline
 from simcore.machine import Platform
 from simcore.machine.system import System
-from simcore.memo import Memo
+from simcore.memo import Memo, key_of_one
 from simcore.memory.footprint import Footprint
 from simcore.network import BACKENDS, DEFAULT_BACKEND
 from simcore.network.settings import NetworkSettings
@@ -124,7 +124,7 @@ class Simulator:
         needed = self._checks.footprint(run.workload, run.plan)
         runtime = self._checks.runtime(run.workload, run.plan)
         model_flop = self._memo.of(
-            "model flop", run.workload, lambda: total_model_flop(run.workload)
+            "model flop", key_of_one(run.workload), lambda: total_model_flop(run.workload)
         )
         iteration = self._better_placed(run, _whole if every_node else _mean)
         result = result_of(run, iteration, needed, model_flop)

@@ -144,14 +144,14 @@ class Tables:
         for first in range(0, numbers.size, _PLANS_KEPT):
             some = numbers[first : first + _PLANS_KEPT]
             self._learn(some[some >= 0].tolist())
-            alike = np.array([self._structure(number) for number in some.tolist()], np.int64)
+            alike = np.array([self._place(number) for number in some.tolist()], np.int64)
             rows = np.flatnonzero((own >= first) & (own < first + some.size))
             yield from _cut(rows[np.lexsort((own[rows], alike[own[rows] - first]))], size)
 
-    def _structure(self, number: int) -> int:
-        """Number that plans with programs of one structure have in common."""
+    def _place(self, number: int) -> int:
+        """Place in an order in which plans with like programs are neighbours."""
         plan = self._plans.get(number)
-        return 0 if plan is None or plan.code is None else plan.code.structure
+        return 0 if plan is None or plan.code is None else plan.code.place
 
     def recall(self, codes: Codes, row: int) -> None:
         """Let a run of the design *row* by itself find the programs of its plan."""

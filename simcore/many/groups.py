@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from simcore.engines.collectives.members import Subsystem
 from simcore.engines.stages.code import PipelineCode
+from simcore.engines.stages.piece_code import SharedCollective
+from simcore.engines.stages.plan_code import PlanCode
 from simcore.engines.stages.run import Workspace, layout_of
 from simcore.kernels.many import stage_rows as k
 from simcore.kernels.many import tables
@@ -16,6 +18,7 @@ from simcore.machine.system import ExecutionProfile
 from simcore.many.lists import Lists, shared_rows
 from simcore.many.parts import Numbered, distinct_pairs
 from simcore.many.plans import PlanRow
+from simcore.memo import Key
 from simcore.workload.graph import PassPhase
 
 Ints = NDArray[np.int64]
@@ -96,43 +99,33 @@ def run_groups(what: Prepared, rows: Ints, workspace: Workspace) -> Outcomes:
     attempt = 0
     while rows.size:
         for group, own in _grouped(what, rows, attempt):
-            if group is None:
-                found.state[own] = k.NO_TIME
-            else:
-                group.run(what, own, workspace, found)
+            group.run(what, own, workspace, found)
         rows = rows[found.state[rows] == k.NO_PERIOD]
         attempt += 1
     return found
 
 
-def _grouped(what: Prepared, rows: Ints, attempt: int) -> Iterator[tuple["_Group | None", Ints]]:
-    """Designs of *rows* whose runs number *attempt* have one code and layout; None: no code."""
+def _grouped(what: Prepared, rows: Ints, attempt: int) -> Iterator[tuple["_Group", Ints]]:
+    """Designs of *rows* whose runs number *attempt* have one code and layout."""
     plans, plan = np.unique(what.plan[rows], return_inverse=True)
-    codes: Numbered[int] = Numbered()
-    held: list[PipelineCode] = []
-    of_plan = np.zeros(plans.size, np.int64)
-    for at, number in enumerate(plans.tolist()):
-        known = what.plans[number].known
-        code = known.code(known.runs[attempt])
-        if code is None:
-            of_plan[at] = -1
-            continue
-        of_plan[at] = codes.number(id(code))
-        if of_plan[at] == len(held):
-            held.append(code)
+    known = [what.plans[number].known for number in plans.tolist()]
+    programs = [one.keyed(one.runs[attempt]) for one in known]
+    places = np.argsort([program.place for program in programs], kind="stable")
+    structures: Numbered[Key] = Numbered()
+    of_plan, firsts = np.zeros(plans.size, np.int64), list[PlanCode]()
+    for at in places.tolist():
+        of_plan[at] = structures.number(programs[at].structure)
+        if of_plan[at] == len(firsts):
+            firsts.append(known[at])
     few = len(what.profiles)
     key = (of_plan[plan] * few + what.profile[rows]) * 2 + what.times.instant[rows]
-    key[of_plan[plan] < 0] = -1
     order = np.argsort(key, kind="stable")
-    starts = np.flatnonzero(np.diff(key[order], prepend=-2))
-    firsts = key[order][starts].tolist()
-    for first, own in zip(firsts, np.split(rows[order], starts[1:]), strict=True):
-        if first < 0:
-            yield None, own
-            continue
+    starts = np.flatnonzero(np.diff(key[order], prepend=-1))
+    keys = key[order][starts].tolist()
+    for first, own in zip(keys, np.split(rows[order], starts[1:]), strict=True):
         rest, instant = divmod(first, 2)
         number, profile = divmod(rest, few)
-        yield _Group(held[number], what.profiles[profile], bool(instant), attempt), own
+        yield _Group(firsts[number], what.profiles[profile], bool(instant), attempt), own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,20 +133,23 @@ class _Group:
     """Designs with one structure.
 
     Attributes:
-        code: Of all.
+        first: Plan of one of them: its code is that of all.
         profile: Concurrency of an NPU.
         is_instant: Some collective takes no time.
         attempt: Number of the run of each plan.
     """
 
-    code: PipelineCode
+    first: PlanCode
     profile: ExecutionProfile
     is_instant: bool
     attempt: int
 
     def run(self, what: Prepared, rows: Ints, workspace: Workspace, found: Outcomes) -> None:
         """Run the designs *rows* of *what*; write what comes out to *found*."""
-        code = self.code
+        code = self.first.code(self.first.runs[self.attempt])
+        if code is None:
+            found.state[rows] = k.NO_TIME
+            return
         layout, at = layout_of(code, self.profile, instant=self.is_instant)
         live = workspace.words(layout.pool_end)
         categories, size = len(code.categories), rows.size
@@ -165,7 +161,8 @@ class _Group:
             bubble_s=np.zeros(size),
             category_s=np.zeros((size, categories)),
         )
-        k.run_designs(self._code(), self._designs(what, rows), what.times, live, at, out)
+        designs = self._designs(what, rows, code.shared)
+        k.run_designs(_kernel_code(code), designs, what.times, live, at, out)
         found.state[rows], found.end_ns[rows] = out.state, out.end_ns
         ended = out.state == k.ENDED
         rows = rows[ended]
@@ -179,25 +176,13 @@ class _Group:
         # as in a single run, those of computing come first
         found.named[rows] = found.names.number(tuple(sorted(named, key=lambda n: n[0])))
 
-    def _code(self) -> k.Code:
-        code = self.code
-        members = [len(one.stages) for one in code.shared]
-        return k.Code(
-            fixed=code.fixed,
-            pieces=code.pieces,
-            piece=code.piece,
-            members=np.cumsum([0, *members], dtype=np.int64),
-            member_stage=np.array([s for one in code.shared for s in one.stages], np.int64),
-            item=np.array([one.item for one in code.shared], np.int64),
-            is_phase=np.array([name in _PHASES for name in code.categories]),
-            period_batches=code.period_batches,
-        )
-
-    def _designs(self, what: Prepared, rows: Ints) -> k.Designs:
+    def _designs(
+        self, what: Prepared, rows: Ints, between: Sequence[SharedCollective]
+    ) -> k.Designs:
         numbers, plan = np.unique(what.plan[rows], return_inverse=True)
         plans = [what.plans[number] for number in numbers.tolist()]
         pairs, _, timed = distinct_pairs(what.plan[rows], what.accelerator[rows])
-        shared, phases, words = self._shared(what, rows)
+        shared, phases, words = self._shared(what, rows, between)
         return k.Designs(
             row=rows,
             plan=plan,
@@ -215,10 +200,10 @@ class _Group:
         )
 
     def _shared(
-        self, what: Prepared, rows: Ints
+        self, what: Prepared, rows: Ints, shared: Sequence[SharedCollective]
     ) -> tuple[NDArray[np.void], NDArray[np.void], Ints]:
         """Collectives between stages of each design, (N, K) SHARED, and the phases of these."""
-        shared, lists = self.code.shared, what.lists
+        lists = what.lists
         if not shared:
             return np.zeros((rows.size, 0), k.SHARED), *lists.tables()
         keys, first, which = distinct_pairs(what.plan[rows], what.list_key[rows])
@@ -232,3 +217,18 @@ class _Group:
             for key, row in zip(keys, rows[first].tolist(), strict=True)
         ]
         return shared_rows(found, which), *lists.tables()
+
+
+def _kernel_code(code: PipelineCode) -> k.Code:
+    """The *code* as the kernels read it."""
+    members = [len(one.stages) for one in code.shared]
+    return k.Code(
+        fixed=code.fixed,
+        pieces=code.pieces,
+        piece=code.piece,
+        members=np.cumsum([0, *members], dtype=np.int64),
+        member_stage=np.array([s for one in code.shared for s in one.stages], np.int64),
+        item=np.array([one.item for one in code.shared], np.int64),
+        is_phase=np.array([name in _PHASES for name in code.categories]),
+        period_batches=code.period_batches,
+    )

@@ -1,7 +1,7 @@
 """Proof for many designs at once that none of their times passes what is counted."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ class Countable:
     worst: Dimension
     count: int
     system: System
+    _limits: list[tuple[tuple[Npu, str], TimeLimit]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
 
     @classmethod
     def of(
@@ -62,13 +65,21 @@ class Countable:
         """
         if plan.demand is None or plan.code is None:
             return False
-        platform = Platform(name="worst", npu=npu, dimensions=(self.worst,) * self.count)
-        plan.demand.check_times(plan.workload, platform, self.system)
+        limit = self._limit(npu, compute)
+        plan.demand.check_times(plan.workload, limit.platform, self.system)
+        limit.check(plan.code.program, plan.code.counts, operator_ns())
+        return True
+
+    def _limit(self, npu: Npu, compute: str) -> TimeLimit:
+        """The limit of times on this machine with accelerators like *npu*."""
+        for known, limit in self._limits:
+            if known[0] is npu and known[1] == compute:
+                return limit
         limit = TimeLimit(
-            platform=platform,
+            platform=Platform(name="worst", npu=npu, dimensions=(self.worst,) * self.count),
             system=self.system,
             compute=COMPUTE_MODELS[compute](),
             messages_meet=False,
         )
-        limit.check(plan.code.program, plan.code.counts, operator_ns())
-        return True
+        self._limits.append(((npu, compute), limit))
+        return limit

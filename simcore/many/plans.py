@@ -13,7 +13,7 @@ from simcore.engines.stages.counts import NodeCounts
 from simcore.engines.stages.plan_code import PlanCode, plan_code
 from simcore.errors import InfeasibleError
 from simcore.kernels.many import tables
-from simcore.memo import Memo, key_of
+from simcore.memo import Memo, key_of, key_of_one
 from simcore.memory.footprint import Footprint
 from simcore.terms import CollectiveKind
 from simcore.workload import ParallelPlan, Workload, total_model_flop
@@ -102,13 +102,14 @@ class PlanRow:
             return cls(workload=workload, plan=plan, groups=groups, apart="sizes are out of range")
         code = plan_code(workload, plan, memo)
         collectives, unique, runs = _distinct(code, plan)
+        whole = key_of_one(workload)
         return cls(
             workload=workload,
             plan=plan,
             groups=_lying(code.program.groups),
             needed=needed,
             demand=demand,
-            model_flop=memo.of("model flop", workload, lambda: total_model_flop(workload)),
+            model_flop=memo.of("model flop", whole, lambda: total_model_flop(workload)),
             code=code,
             collectives=collectives,
             unique=unique,

@@ -4,17 +4,22 @@ They are what the run itself asks for, tensor by tensor: the least that it can d
 on top while it runs is in ``simcore.memory.runtime``.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from math import ceil
-from typing import NamedTuple, TypeVar
+from functools import cached_property
+from typing import NamedTuple
 
 from simcore.machine import Platform
 from simcore.memo import Memo
 from simcore.memory import states
 from simcore.memory.activations import LayerActivations
+from simcore.memory.stage_layers import (
+    ChunkLayers,
+    PipelineLayers,
+    StageLayers,
+    held_units,
+    pipeline_layers,
+)
 from simcore.memory.states import TierBytes
 from simcore.terms import LayerKind
 from simcore.units import plain_sum
@@ -22,45 +27,73 @@ from simcore.workload.base import TableMemory, Workload, microbatches
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
+from simcore.workload.program.stage_parameters import LayerParameters
 from simcore.workload.program.units.writers import layer_key
 from simcore.workload.rules import checked_share
 from simcore.workload.schedules import SCHEDULES
-from simcore.workload.spans import layer_spans, spans_of_stage
 
 _LOGIT_BYTES = 4
 
-T = TypeVar("T")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageFootprint:
-    """Bytes on one NPU of one stage, at the moment when most micro-batches are alive.
+@dataclass(frozen=True, kw_only=True)
+class StageBytes:
+    """Bytes on one NPU of each stage with the same layers and ends.
 
     Attributes:
         weights_bytes: Weights in the format that the layers read.
         gradients_bytes: The sums of the gradients.
         optimizer_bytes: Main copies of the weights and moments, two with Adam.
         main_bytes: Of these, the fp32 main copies (none where weights are fp32).
-        activations_bytes: What the layers keep for the backward pass.
+        kept_bytes: Of the activations of one micro-batch in all chunks.
+        late_bytes: Likewise with what is repeated in the backward pass.
+        working_bytes: Of the layers that are computed again; without training, of the one at work.
         logits_bytes: Logits and the inputs of the final norm and the head, last stage.
-        cache_bytes: Keys and values of earlier tokens, in inference.
-        block_bytes: Of the activations, the most that one block of a layer keeps of a micro-batch.
-        kept_bytes: Of the activations, what all chunks of the stage keep of one micro-batch.
-        late_bytes: Likewise once its backward pass has left nothing but the weight gradients.
+        cache_bytes: Of the cache, wherever it is.
+        cached_here_bytes: Of the cache, what is in the NPU.
+        block_bytes: Of the block that keeps most of one micro-batch.
+        buffer_bytes: Activations in the NPU at most, where others are in a tier of memory; None:
+            all are here.
+        outside: Weights, gradients and optimizer state in tiers of memory.
     """
 
-    stage: int
     weights_bytes: int
     gradients_bytes: int
     optimizer_bytes: int
-    activations_bytes: int
+    main_bytes: int
+    kept_bytes: int
+    late_bytes: int
+    working_bytes: int
     logits_bytes: int
-    main_bytes: int = 0
-    cache_bytes: int = 0
-    block_bytes: int = 0
-    kept_bytes: int = 0
-    late_bytes: int = 0
+    cache_bytes: int
+    cached_here_bytes: int
+    block_bytes: int
+    buffer_bytes: int | None
+    outside: tuple[TierBytes, ...]
+
+    @cached_property
+    def fixed_bytes(self) -> int:
+        """All but activations."""
+        model_bytes = self.weights_bytes + self.gradients_bytes + self.optimizer_bytes
+        return model_bytes + self.logits_bytes + self.cached_here_bytes
+
+    def activations_bytes(self, alive_bytes: int) -> int:
+        """Bytes of the activations, where *alive_bytes* are kept at most."""
+        if self.buffer_bytes is not None:
+            alive_bytes = min(alive_bytes, self.buffer_bytes)
+        return alive_bytes + self.working_bytes
+
+
+class StageFootprint(NamedTuple):
+    """Bytes on one NPU of one stage, at the moment when most micro-batches are alive.
+
+    Attributes:
+        each: Bytes of all stages like this one.
+        activations_bytes: What the layers keep for the backward pass.
+    """
+
+    stage: int
+    each: StageBytes
+    activations_bytes: int
 
     def beside(self, other: "StageFootprint") -> "StageFootprint":
         """Sum with what *other* keeps on the NPU; of what both need while they work, the larger.
@@ -68,23 +101,64 @@ class StageFootprint:
         Raises:
             AssertionError: The other one trains.
         """
-        if other.gradients_bytes or other.optimizer_bytes:
+        own, its = self.each, other.each
+        if its.gradients_bytes or its.optimizer_bytes:
             raise AssertionError("what lies beside a workload does not train")
-        return replace(
-            self,
-            weights_bytes=self.weights_bytes + other.weights_bytes,
-            cache_bytes=self.cache_bytes + other.cache_bytes,
-            activations_bytes=max(self.activations_bytes, other.activations_bytes),
-            logits_bytes=max(self.logits_bytes, other.logits_bytes),
+        both = replace(
+            own,
+            weights_bytes=own.weights_bytes + its.weights_bytes,
+            cached_here_bytes=own.cached_here_bytes + its.cached_here_bytes,
+            logits_bytes=max(own.logits_bytes, its.logits_bytes),
         )
+        most = max(self.activations_bytes, other.activations_bytes)
+        return self._replace(each=both, activations_bytes=most)
+
+    @property
+    def weights_bytes(self) -> int:
+        return self.each.weights_bytes
+
+    @property
+    def gradients_bytes(self) -> int:
+        return self.each.gradients_bytes
+
+    @property
+    def optimizer_bytes(self) -> int:
+        return self.each.optimizer_bytes
+
+    @property
+    def main_bytes(self) -> int:
+        return self.each.main_bytes
+
+    @property
+    def logits_bytes(self) -> int:
+        return self.each.logits_bytes
+
+    @property
+    def cache_bytes(self) -> int:
+        """Keys and values of earlier tokens, in inference."""
+        return self.each.cached_here_bytes
+
+    @property
+    def block_bytes(self) -> int:
+        """Most activations that one block of a layer keeps of a micro-batch."""
+        return self.each.block_bytes
+
+    @property
+    def kept_bytes(self) -> int:
+        """Activations that all chunks of the stage keep of one micro-batch."""
+        return self.each.kept_bytes
+
+    @property
+    def late_bytes(self) -> int:
+        """``kept_bytes`` once its backward pass has left nothing but the weight gradients."""
+        return self.each.late_bytes
 
     @property
     def total_bytes(self) -> int:
-        model_bytes = self.weights_bytes + self.gradients_bytes + self.optimizer_bytes
-        return model_bytes + self.activations_bytes + self.logits_bytes + self.cache_bytes
+        return self.each.fixed_bytes + self.activations_bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Footprint:
     """Footprints of all stages.
 
@@ -121,7 +195,7 @@ class Footprint:
             found[f"{name}_held"] = self.tier_bytes(name, sharers, npus)
         return found
 
-    @property
+    @cached_property
     def fullest(self) -> StageFootprint:
         return max(self.stages, key=lambda stage: stage.total_bytes)
 
@@ -166,120 +240,29 @@ def footprint_with(workload: Workload, plan: ParallelPlan, memo: Memo) -> Footpr
     """``footprint`` with what *memo* knows of other plans."""
     sizes, batches = _Sizes.of(workload, plan, memo), microbatches(workload, plan)
     losses = SCHEDULES[plan.schedule]().alive_losses(batches)
-    layers, of_stage = _stages(
-        workload.model.layer_kinds, plan.pp, plan.interleave, plan.chunk_layers, plan.mirrors
+    layers = pipeline_layers(
+        workload.model.layer_kinds,
+        plan.pp,
+        plan.interleave,
+        plan.chunk_layers,
+        mirrors=plan.mirrors,
     )
-    shapes = [sizes.shape(of_stage.index(own), one, losses) for own, one in enumerate(layers)]
-    held = _held(plan.schedule, plan.pp, batches, plan.interleave, plan.chunk_group)
+    shapes = sizes.shapes(layers, losses)
+    held = held_units(plan.schedule, plan.pp, batches, plan.interleave, plan.chunk_group)
     kept, stages = list[int](), list[StageFootprint]()
-    for stage, (own, units) in enumerate(zip(of_stage, held, strict=True)):
+    for stage, (own, units) in enumerate(zip(layers.of_stage, held, strict=True)):
         shape = shapes[own]
         most = max([alive * shape.kept_bytes + late * shape.late_bytes for alive, late in units])
         kept.append(-(-most // plan.interleave))
-        stages.append(shape.of_stage(stage, kept[-1]))
+        stages.append(StageFootprint(stage, shape, shape.activations_bytes(kept[-1])))
     if other := workload.beside(plan):
         others = footprint_with(*other, memo).stages
         stages = [one.beside(two) for one, two in zip(stages, others, strict=True)]
     return Footprint(
         stages=tuple(stages),
         host_bytes=sizes.tables.host_bytes,
-        outside=sizes.outside([shapes[own] for own in of_stage], kept),
+        outside=sizes.outside([shapes[own] for own in layers.of_stage], kept),
     )
-
-
-_Kinds = tuple[LayerKind, ...]
-
-
-class _StageLayers(NamedTuple):
-    """Layers of a stage: of each chunk, and of all, and how many there are of each kind."""
-
-    chunks: tuple[_Kinds, ...]
-    kinds: _Kinds
-    of_kind: tuple[tuple[LayerKind, int], ...]
-
-
-@lru_cache(maxsize=1024)
-def _counted(things: tuple[T, ...]) -> tuple[tuple[T, int], ...]:
-    """Each of the *things* once, and how often it is there."""
-    return tuple(Counter(things).items())
-
-
-@lru_cache(maxsize=1024)
-def _stages(
-    kinds: _Kinds, pp: int, interleave: int, chunk_layers: tuple[int, ...], mirrors: bool
-) -> tuple[tuple[_StageLayers, ...], tuple[int, ...]]:
-    """Layers of stages that differ in them or are at an end, and which of these each stage has."""
-    spans = layer_spans(len(kinds), pp * interleave, chunk_layers)
-    numbers: dict[tuple[bool, bool, tuple[_Kinds, ...]], int] = {}
-    of_stage = []
-    for stage in range(pp):
-        own = spans_of_stage(spans, stage, pp, mirrors=mirrors)
-        chunks = tuple([kinds[span.start : span.stop] for span in own])
-        key = stage == 0, stage == pp - 1, chunks
-        of_stage.append(numbers.setdefault(key, len(numbers)))
-    found = []
-    for _, _, chunks in numbers:
-        flat = tuple([kind for chunk in chunks for kind in chunk])
-        found.append(_StageLayers(chunks, flat, _counted(flat)))
-    return tuple(found), tuple(of_stage)
-
-
-@lru_cache(maxsize=1024)
-def _held(
-    schedule: str, pp: int, batches: int, interleave: int, group: int
-) -> tuple[Sequence[tuple[int, int]], ...]:
-    """``held_units`` of each stage."""
-    units = SCHEDULES[schedule]().held_units
-    return tuple([units(stage, pp, batches, interleave, group) for stage in range(pp)])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shape:
-    """Bytes on one NPU of each stage with the same layers and ends.
-
-    Attributes:
-        kept_bytes: Of the activations of one micro-batch in all chunks.
-        late_bytes: Likewise with what is repeated in the backward pass.
-        working_bytes: Of the layers that are computed again; without training, of the one at work.
-        block_bytes: Of the block that keeps most of one micro-batch.
-        buffer_bytes: Activations in the NPU at most, where others are in a tier of memory; None:
-            all are here.
-        cache_bytes: Of the cache, wherever it is.
-        cached_here_bytes: Of the cache, what is in the NPU.
-        outside: Weights, gradients and optimizer state in tiers of memory.
-    """
-
-    weights_bytes: int
-    gradients_bytes: int
-    optimizer_bytes: int
-    main_bytes: int
-    kept_bytes: int
-    late_bytes: int
-    working_bytes: int
-    logits_bytes: int
-    cache_bytes: int
-    block_bytes: int
-    buffer_bytes: int | None
-    cached_here_bytes: int
-    outside: tuple[TierBytes, ...]
-
-    def of_stage(self, stage: int, alive_bytes: int) -> StageFootprint:
-        """Footprint of *stage*, where activations of *alive_bytes* are kept at most."""
-        if self.buffer_bytes is not None:
-            alive_bytes = min(alive_bytes, self.buffer_bytes)
-        return StageFootprint(
-            stage=stage,
-            weights_bytes=self.weights_bytes,
-            gradients_bytes=self.gradients_bytes,
-            optimizer_bytes=self.optimizer_bytes,
-            main_bytes=self.main_bytes,
-            activations_bytes=alive_bytes + self.working_bytes,
-            logits_bytes=self.logits_bytes,
-            cache_bytes=self.cached_here_bytes,
-            block_bytes=self.block_bytes,
-            kept_bytes=self.kept_bytes,
-            late_bytes=self.late_bytes,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,6 +275,7 @@ class _Sizes:
     layers: LayerParameters
     kept: Mapping[LayerKind, LayerActivations]
     tables: TableMemory
+    memo: Memo
 
     @classmethod
     def of(cls, workload: Workload, plan: ParallelPlan, memo: Memo) -> "_Sizes":
@@ -302,7 +286,7 @@ class _Sizes:
             kinds = parameters.of_kind
             return parameters, {kind: LayerActivations.of(kind, plan, share) for kind in kinds}
 
-        parameters, kept = memo.of("layers", layer_key(workload, plan, share), layers)
+        parameters, kept = memo.of("layers", layer_key(workload, plan, memo), layers)
         return cls(
             workload=workload,
             plan=plan,
@@ -310,43 +294,51 @@ class _Sizes:
             layers=parameters,
             kept=kept,
             tables=workload.table_memory(plan),
+            memo=memo,
         )
 
-    def shape(self, stage: int, layers: _StageLayers, losses: int) -> _Shape:
-        """Shape of all stages like *stage*, which has these *layers*.
+    def shapes(self, layers: PipelineLayers, losses: int) -> list[StageBytes]:
+        """Shapes of the stages with these *layers*.
 
         *losses*: micro-batches whose logits are held.
         """
-        workload, plan, share = self.workload, self.plan, self.share
-        chunks, kinds, of_kind = layers
-        held = self.layers.of_counts(of_kind)
-        counts = StageParameters.of(workload.model, plan, share, stage=stage, layers=held)
-        whole = states.GatheredParameters.of(kinds, self.layers, counts, plan)
-        kept = [self.kept[kind] for kind, _ in of_kind]
+        found = self._states(layers)
+        return [self._shape(*one, losses) for one in zip(layers.stages, found, strict=True)]
+
+    def _states(self, layers: PipelineLayers) -> tuple[states.StageStates, ...]:
+        """States of the stages, whatever micro-batches there are and what is repeated."""
+        what = self.workload, self.plan, self.share, self.layers
+
+        def found() -> tuple[states.StageStates, ...]:
+            return tuple([states.StageStates.of(*what, one) for one in layers.stages])
+
+        return self.memo.of("states", (layers, states.states_key(*what)), found)
+
+    def _shape(self, layers: StageLayers, held: states.StageStates, losses: int) -> StageBytes:
+        workload, plan = self.workload, self.plan
+        kept = [self.kept[kind] for kind, _ in layers.of_kind]
         largest = max([layer.whole_bytes for layer in kept]) * plan.recompute_every
         parts = max([layer.parts_bytes for layer in kept])
-        weights_bytes = ceil(states.weights_bytes(workload, plan, counts, whole))
-        main_bytes, moment_bytes = states.optimizer_bytes(workload, plan, counts)
-        cache_bytes = workload.cache_bytes(plan, kinds)
-        here_bytes = cache_bytes if plan.offload.cache == OWN else self._cached_here(kinds)
-        return _Shape(
-            weights_bytes=weights_bytes + self.tables.weights_bytes,
-            gradients_bytes=workload.gradient_bytes * states.gradients(plan, counts, whole),
-            optimizer_bytes=main_bytes + moment_bytes + self.tables.state_bytes,
-            main_bytes=main_bytes,
-            kept_bytes=plain_sum([self._kept_bytes(chunk) * n for chunk, n in _counted(chunks)]),
-            late_bytes=plain_sum([self.kept[kind].all_bytes * n for kind, n in of_kind]),
+        cache_bytes = workload.cache_bytes(plan, layers.kinds)
+        is_here = plan.offload.cache == OWN
+        return StageBytes(
+            weights_bytes=held.weights_bytes + self.tables.weights_bytes,
+            gradients_bytes=held.gradients_bytes,
+            optimizer_bytes=held.main_bytes + held.moments_bytes + self.tables.state_bytes,
+            main_bytes=held.main_bytes,
+            kept_bytes=plain_sum([self._kept_bytes(chunk) for chunk in layers.chunks]),
+            late_bytes=plain_sum([self.kept[kind].all_bytes * n for kind, n in layers.of_kind]),
             working_bytes=largest if plan.recompute == "full" or not workload.trains else parts,
-            logits_bytes=losses * _head_bytes(share.exit) if counts.has_head else 0,
+            logits_bytes=losses * _head_bytes(self.share.exit) if held.has_head else 0,
             cache_bytes=cache_bytes,
+            cached_here_bytes=cache_bytes if is_here else self._cached_here(layers.kinds),
             block_bytes=max([max(layer.block_bytes) for layer in kept]),
             buffer_bytes=self._buffer_bytes(kept),
-            cached_here_bytes=here_bytes,
-            outside=states.outside(workload, plan, counts),
+            outside=held.outside,
         )
 
     def outside(
-        self, shapes: Sequence[_Shape], kept_bytes: Sequence[int]
+        self, shapes: Sequence[StageBytes], kept_bytes: Sequence[int]
     ) -> tuple[tuple[TierBytes, ...], ...]:
         """Bytes of one NPU of each stage in tiers of memory; *kept_bytes*: activations of each."""
         if not self.plan.offload.places:
@@ -371,13 +363,13 @@ class _Sizes:
         largest = max(workload.cache_bytes(plan, (kind,)) for kind in set(kinds))
         return -(-largest // batches) * min(1 + plan.prefetch, len(kinds))
 
-    def _kept_bytes(self, chunk: _Kinds) -> int:
-        """Bytes of one micro-batch that a chunk keeps."""
-        redone = self.plan.redone_layers(len(chunk))
-        inputs = _counted(chunk[: redone : self.plan.recompute_every])
-        whole = _counted(chunk[redone:])
+    def _kept_bytes(self, chunk: ChunkLayers) -> int:
+        """Bytes of one micro-batch that all chunks like this one keep."""
+        redone = self.plan.redone_layers(len(chunk.kinds))
+        inputs, whole = chunk.parted(redone, self.plan.recompute_every)
         kept = plain_sum([self.kept[kind].input_bytes * n for kind, n in inputs])
-        return kept + plain_sum([self.kept[kind].whole_bytes * n for kind, n in whole])
+        kept += plain_sum([self.kept[kind].whole_bytes * n for kind, n in whole])
+        return kept * chunk.times
 
 
 def _moving(plan: ParallelPlan, kept_bytes: int, cache_bytes: int) -> list[TierBytes]:

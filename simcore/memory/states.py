@@ -6,16 +6,17 @@ gradients 4, main copy 4, moments 8); Z. Liu et al., "Scalable Training of Mixtu
 with Megatron Core", arXiv:2603.07685 (moments below fp32).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from math import ceil
+from typing import Self
 
-from simcore.terms import LayerKind
+from simcore.memo import Key, key_of_one
+from simcore.memory.stage_layers import StageLayers
 from simcore.units import plain_sum
 from simcore.workload.base import Workload
+from simcore.workload.npu_share import NpuShare
 from simcore.workload.offload import OWN
-from simcore.workload.plan import ParallelPlan
+from simcore.workload.plan import ParallelPlan, fields_but
 from simcore.workload.program.gradients import served
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.program.tail.offloaded_step import MAIN_BYTES
@@ -41,20 +42,20 @@ class GatheredParameters:
     @classmethod
     def of(
         cls,
-        kinds: Sequence[LayerKind],
+        stage: StageLayers,
         layers: LayerParameters,
         counts: StageParameters,
         plan: ParallelPlan,
     ) -> "GatheredParameters":
         if plan.zero_stage < 2 and not plan.offload.places:
             return _NOTHING
-        of_kind = {kind: parameters.total for kind, parameters in layers.of_kind.items()}
-        sizes = [of_kind[kind] for kind in kinds]
-        sums = list(accumulate(sizes, initial=0))
-        together = min(1 + plan.prefetch, len(sizes))
-        most = max([later - before for before, later in zip(sums, sums[together:], strict=False)])
+        sizes = {kind: layers.of_kind[kind].total for kind, _ in stage.of_kind}
+        together = [
+            plain_sum([sizes[kind] * n for kind, n in counted])
+            for counted in stage.neighbours(1 + plan.prefetch)
+        ]
         ends = max(counts.head + counts.final_norm, counts.table)
-        return cls(layer=max(sizes), neighbours=most + ends, end=ends)
+        return cls(layer=max(sizes.values()), neighbours=max(together) + ends, end=ends)
 
 
 _NOTHING = GatheredParameters(layer=0, neighbours=0, end=0)
@@ -73,6 +74,101 @@ class TierBytes:
     what: str
     size_bytes: int
     copies: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageStates:
+    """Bytes of what parameters take on one NPU of each stage with the same layers.
+
+    Attributes:
+        weights_bytes: Weights in the format that the layers read.
+        gradients_bytes: The sums of the gradients.
+        main_bytes: Main copies of the weights, with what local training keeps beside them.
+        moments_bytes: Of the optimizer.
+        has_head: The stages run the output head.
+        outside: Weights, gradients and optimizer state in tiers of memory.
+    """
+
+    weights_bytes: int
+    gradients_bytes: int
+    main_bytes: int
+    moments_bytes: int
+    has_head: bool
+    outside: tuple[TierBytes, ...]
+
+    @classmethod
+    def of(
+        cls,
+        workload: Workload,
+        plan: ParallelPlan,
+        share: NpuShare,
+        parameters: LayerParameters,
+        layers: StageLayers,
+    ) -> Self:
+        """The states of the stages with these *layers*, each of which holds *parameters*."""
+        held = parameters.of_counts(layers.of_kind)
+        counts = StageParameters.of(workload.model, plan, share, stage=layers.stage, layers=held)
+        whole = GatheredParameters.of(layers, parameters, counts, plan)
+        main_bytes, moments_bytes = optimizer_bytes(workload, plan, counts)
+        return cls(
+            weights_bytes=ceil(weights_bytes(workload, plan, counts, whole)),
+            gradients_bytes=workload.gradient_bytes * gradients(plan, counts, whole),
+            main_bytes=main_bytes,
+            moments_bytes=moments_bytes,
+            has_head=counts.has_head,
+            outside=outside(workload, plan, counts),
+        )
+
+
+_of_states = fields_but(
+    {
+        "tp",
+        "cp",
+        "cp_kind",
+        "pp",
+        "dp",
+        "ep",
+        "etp",
+        "dispatch_group",
+        "micro_batch",
+        "interleave",
+        "interleave_group",
+        "chunk_layers",
+        "schedule",
+        "order",
+        "sequence_parallel",
+        "recompute",
+        "recompute_layers",
+        "recompute_every",
+        "recompute_parts",
+        "bucket_bytes",
+        "overlap_tensor",
+        "overlap_gradients",
+        "average_loss",
+        "scale_loss",
+        "logits",
+        "flash_attention",
+        "fused_loss",
+        "fused_gradients",
+    }
+)
+"""Fields of a plan that decide something in its states, beside what ``states_key`` names itself."""
+
+
+def states_key(
+    workload: Workload, plan: ParallelPlan, share: NpuShare, parameters: LayerParameters
+) -> Key:
+    """All that decides what parameters take on the stages of a plan, but for their layers.
+
+    Args:
+        workload: What runs.
+        plan: How it is spread.
+        share: Its token table is all that states ask of it.
+        parameters: Of each kind of layer.
+    """
+    held = tuple(parameters.of_kind.values()), share.table_parameters
+    spread = plan.last_stage, plan.gradient_replicas, plan.expert_replicas
+    return Key(key_of_one(workload), *held, *spread, _of_states(plan))
 
 
 def outside(

@@ -4,8 +4,9 @@ All NPUs of a stage do the same, so one graph per stage describes every NPU.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -92,13 +93,36 @@ class Kernel(NamedTuple):
     held: int = 0
 
 
+MATRIX_KERNELS = ("gemm", "attention", "scan")
+"""Kinds of kernels whose FLOP are those of matrix products and attention."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
-    """Kernels of a compute node, which run one after another."""
+    """Kernels of a compute node, which run one after another.
+
+    Attributes:
+        matrix_flop: FLOP of matrix products and attention.
+    """
 
     name: str
     phase: PassPhase
     kernels: tuple[Kernel, ...]
+    matrix_flop: float = field(init=False, repr=False, compare=False)
+    # a plan asks for its two dozen operators again and again, and each has some fifty numbers
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        flop = plain_sum([one.flop for one in self.kernels if one.kind in MATRIX_KERNELS])
+        object.__setattr__(self, "matrix_flop", flop)
+        object.__setattr__(self, "_hash", hash((self.name, self.phase, self.kernels)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Parts to make it of in another process, where hashes are others."""
+        return partial(Operator, name=self.name, phase=self.phase, kernels=self.kernels), ()
 
     @property
     def flop(self) -> float:
@@ -109,9 +133,8 @@ class Operator:
         return plain_sum(kernel.bytes for kernel in self.kernels)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CollectiveOp:
-    """Work of a collective node.
+class CollectiveOp(NamedTuple):
+    """Work of a collective node; a plan has some thirty, which are looked up by what they are.
 
     Attributes:
         axis: The group of NPUs, a key of ``TrainingGraph.groups``.
@@ -170,8 +193,7 @@ def ports_of(transfers: Iterable[TransferOp]) -> dict[tuple[str, Way], int]:
     return {port: number for number, port in enumerate(found)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupLayout:
+class GroupLayout(NamedTuple):
     """A group of NPUs: ``base + i * stride`` for i in 0..size-1, one group per base."""
 
     axis: Axis

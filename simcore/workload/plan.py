@@ -1,6 +1,7 @@
 """Parallel plans: the work spread over the NPUs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import itemgetter
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator
@@ -13,6 +14,9 @@ from simcore.workload.updates import Updates
 
 AXIS_ORDER: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = ("tp", "cp", "ep", "dp", "pp")
 """Order of Megatron-LM, where NPUs of a tensor parallel group are neighbours."""
+
+_ALL_REDUCED, _ALL_HERE = Updates(), Offload()
+"""Updates and places of most plans, one object each: the same object need not be compared."""
 
 RecomputedPart = Literal["norms", "activations", "latent_heads", "mlp", "experts"]
 """Name of a part of layers that may be repeated by itself."""
@@ -136,8 +140,8 @@ class ParallelPlan(Schema):
     chunk_layers: tuple[Annotated[int, Field(ge=1)], ...] = ()
     order: tuple[Literal["tp", "cp", "ep", "dp", "pp"], ...] = AXIS_ORDER
     schedule: str = "1f1b"
-    updates: Updates = Field(default_factory=Updates)
-    offload: Offload = Field(default_factory=Offload)
+    updates: Updates = Field(default_factory=lambda: _ALL_REDUCED)
+    offload: Offload = Field(default_factory=lambda: _ALL_HERE)
     flash_attention: bool = True
     fused_loss: bool = True
     fused_gradients: bool = True
@@ -283,6 +287,12 @@ class ParallelPlan(Schema):
     def splits_sequence(self) -> bool:
         """Sequence parallelism does something: asked for, and tp is above 1."""
         return self.sequence_parallel and self.tp > 1
+
+
+def fields_but(names: Collection[str]) -> Callable[[ParallelPlan], tuple[object, ...]]:
+    """Reader of all fields of a plan but those with these *names*."""
+    read = itemgetter(*[name for name in ParallelPlan.model_fields if name not in names])
+    return lambda plan: read(plan.__dict__)
 
 
 def _strides(order: Sequence[str], sizes: Mapping[str, int]) -> dict[str, int]:

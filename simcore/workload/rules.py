@@ -51,12 +51,13 @@ def checked_share(workload: Workload, plan: ParallelPlan, memo: Memo) -> NpuShar
 
 
 def _schedule_rule(workload: Workload, plan: ParallelPlan) -> Rule:
+    if SCHEDULES[plan.schedule].trains == workload.trains:
+        return True, "schedule_suits_kind", ""
     able = [name for name, schedule in SCHEDULES.items() if schedule.trains == workload.trains]
-    return (
-        SCHEDULES[plan.schedule].trains == workload.trains,
-        "schedule_suits_kind",
-        f"workloads of kind {workload.kind} take schedule {' or '.join(able)}, not {plan.schedule}",
+    reason = (
+        f"workloads of kind {workload.kind} take schedule {' or '.join(able)}, not {plan.schedule}"
     )
+    return False, "schedule_suits_kind", reason
 
 
 def _logits_rule(workload: Workload, plan: ParallelPlan) -> Rule:

@@ -23,6 +23,7 @@ from simcore.workload import (
     load_workload,
 )
 from simcore.workload.kinds.transformer.model_parts import Experts
+from simcore.workload.offload import Offload
 from simcore.workload.rules import check_splits
 
 DENSE = Model(name="dense", layers=6, hidden=192, heads=12, ffn=768, vocabulary=1200)
@@ -53,6 +54,7 @@ DLRM = {
     "name": "recommendation", "kind": "dlrm", "dense_features": 8, "bottom": [32, 16],
     "top": [32, 1], "width": 16, "tables": [{"count": 8, "rows": 100}],
 }  # fmt: skip
+PLACED = ("weights", "gradients", "optimizer", "activations")
 UPDATES = [
     Updates(),
     Updates(),
@@ -171,6 +173,37 @@ def test_plans_come_to_the_same_with_what_others_left(job: tuple[Workload, Paral
             shared = [[(one.item, one.stages) for one in own.shared] for own in (code, same)]
             assert shared[0] == shared[1]
             assert np.array_equal(code.fixed, same.fixed)
+
+
+@st.composite
+def offloaded_jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, ParallelPlan]:
+    """Jobs whose weights, gradients, state or activations may lie in a tier of memory."""
+    workload, plan = draw(jobs())
+    parts = {part: draw(st.sampled_from(["npu", "npu", "host"])) for part in PLACED}
+    offload = Offload.model_validate(parts).model_copy(
+        update={
+            "update": draw(st.sampled_from(["npu", "npu", "tier"])),
+            "reduce": draw(st.sampled_from(["network", "network", "tier"])),
+            "group": draw(st.sampled_from([1000, 100_000_000])),
+        }
+    )
+    plan = plan.model_copy(update={"offload": offload, "shard": None})
+    try:
+        check_splits(workload, plan)
+    except InfeasibleError:
+        assume(False)
+    return workload, plan
+
+
+@CHECKED
+@given(job=offloaded_jobs())
+def test_footprints_are_the_same_with_what_others_left(
+    job: tuple[TrainingWorkload, ParallelPlan],
+) -> None:
+    needed = footprint_with(*job, SHARED)
+    assert needed == footprint(*job)
+    assert needed.total_bytes == max([stage.total_bytes for stage in needed.stages])
+    assert sum(needed.components().values()) == needed.total_bytes
 
 
 @pytest.mark.parametrize("sizes", [{"micro_batch": 4}, {"tp": 4}, {"dp": 8}, {"cp": 4}])

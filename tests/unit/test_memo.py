@@ -6,7 +6,7 @@ from functools import partial
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simcore.memo import SMALL_BYTES, Key, Memo, key_of
+from simcore.memo import SMALL_BYTES, Key, Memo, key_of, key_of_one
 
 
 @dataclass
@@ -83,3 +83,28 @@ def test_a_thing_that_is_in_a_new_place_has_a_new_key() -> None:
     assert key_of(one, other) is key_of(one, other)
     assert key_of(other, one) != key_of(one, other)
     assert Key(1) != 1
+
+
+class Counted:
+    """A thing that counts how often it is hashed."""
+
+    def __init__(self, value: int) -> None:
+        self.value, self.hashed = value, 0
+
+    def __hash__(self) -> int:
+        self.hashed += 1
+        return hash(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Counted) and self.value == other.value
+
+
+def test_things_that_were_asked_for_last_are_not_hashed_again() -> None:
+    things = [Counted(1), Counted(2)]
+    keys = [key_of_one(thing) for _ in range(3) for thing in things]
+    assert [thing.hashed for thing in things] == [1, 1]
+    assert keys[0] == keys[2] == Key(Counted(1)) != keys[1]
+    # many others in between, one after the other at the same place in memory
+    others = [key_of_one(Counted(value)).parts[0] for value in range(100)]
+    assert [other.value for other in others if isinstance(other, Counted)] == [*range(100)]
+    assert key_of_one(things[0]) == keys[0]

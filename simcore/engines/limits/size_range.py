@@ -100,8 +100,11 @@ class Demand:
         Raises:
             InfeasibleError: One could; says which, and to which of its fields that is due.
         """
+        before = None
         for index, dimension in enumerate(platform.dimensions):
-            times_s = self._network_s(dimension, system)
+            if dimension is before:  # as on a machine that stands for many
+                continue
+            before, times_s = dimension, self._network_s(dimension, system)
             if not plain_sum(times_s) < MAX_S:
                 place = f"platform.dimensions[{index}]"
                 fields = (*dimension_fields(dimension, place), delay_field(system))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simcore.engines.events.input import Ints
 from simcore.engines.stages.piece_code import PieceCode, SharedCollective
 from simcore.kernels.stages import stage_layout as f
-from simcore.memo import Memo
+from simcore.memo import Key, Memo
 from simcore.workload.program.units.templates import pieces_of
 from simcore.workload.program.write import TrainingProgram
 from simcore.workload.schedules import SCHEDULES, stacked
@@ -183,27 +183,43 @@ class PipelineCode:
         return self.fixed.nbytes + self.pieces.nbytes
 
 
+_LOWER_BITS = 32
+_LOWER = (1 << _LOWER_BITS) - 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class KeyedProgram:
     """A program and its structure: all that its code depends on.
 
     Two programs with the same structure differ in what operators and collectives amount to alone.
+
+    Attributes:
+        pieces: Of the structure, all but the order in which the pieces run.
     """
 
     program: TrainingProgram
-    structure: tuple[Hashable, ...]
+    structure: Key
+    pieces: Key
 
     @classmethod
     def of(cls, program: TrainingProgram) -> Self:
         """*program* and its structure."""
-        structure = (
-            program.pipeline,
+        pieces = Key(
             program.layout.structure,
             tuple([operator.phase for operator in program.operators]),
             tuple([operation.axis for operation in program.collectives]),
             tuple([transfer.port for transfer in program.transfers]),
         )
-        return cls(program=program, structure=structure)
+        return cls(program=program, structure=Key(program.pipeline, pieces), pieces=pieces)
+
+    @property
+    def place(self) -> int:
+        """Place in an order in which programs of one structure are neighbours.
+
+        Those that run the same pieces in other orders come next to them. Others hardly ever have
+        the same place.
+        """
+        return hash(self.pieces) >> _LOWER_BITS << _LOWER_BITS | hash(self.structure) & _LOWER
 
     @property
     def size_bytes(self) -> int:
@@ -224,7 +240,7 @@ def _code(known: KeyedProgram, memo: Memo) -> PipelineCode | None:
     schedule = SCHEDULES[program.plan.schedule]
     if schedule.overlaps or not schedule.trains:  # these run node by node
         return None
-    own = memo.of("codes of pieces", known.structure[1:], lambda: PieceCode.of(program))
+    own = memo.of("codes of pieces", known.pieces, lambda: PieceCode.of(program))
     if not own.are_known:
         return None
     table = unit_table(program, memo)

@@ -8,11 +8,8 @@ import numpy as np
 from simcore.engines.events.input import Floats, Ints
 from simcore.engines.limits.size_range import Traffic
 from simcore.terms import NodeKind
-from simcore.units import plain_sum
 from simcore.workload.graph import Operator, TrainingGraph
 from simcore.workload.program.write import TrainingProgram
-
-MATRIX_KERNELS = ("gemm", "attention", "scan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,10 +41,9 @@ class NodeCounts:
 
 def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
     """Counts of *program* with *batches* micro-batches."""
-    layout, stages = program.layout, np.array(program.layout.of_stage, np.int64)
-    (once, per_batch), (sends, sends_per_batch) = layout.counts
-    items = (once + batches * per_batch).take(stages, axis=0)
-    messages = (sends + batches * sends_per_batch).take(stages, axis=0).T
+    (once, per_batch), (sends, sends_per_batch) = program.layout.counts
+    items = once + batches * per_batch
+    messages = (sends + batches * sends_per_batch).T
     operators, sizes = len(program.operators), program.message_bytes
     moving = operators + len(program.collectives)
     of_all = items.sum(axis=0)
@@ -101,10 +97,4 @@ def counts_of_graph(graph: TrainingGraph) -> NodeCounts:
 
 def matrix_flop(operators: Sequence[Operator]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """(O,) float64: FLOP of matrix products and attention in each operator."""
-    return np.array(
-        [
-            plain_sum([kernel.flop for kernel in operator.kernels if kernel.kind in MATRIX_KERNELS])
-            for operator in operators
-        ],
-        np.float64,
-    )
+    return np.array([operator.matrix_flop for operator in operators], np.float64)

@@ -60,17 +60,17 @@ class PlanCode:
         return self._shortest.program
 
     @property
-    def structure(self) -> int:
-        """Number that programs of one structure have in common, and others hardly ever."""
-        return hash(self._shortest.structure)
+    def place(self) -> int:
+        """Place among other plans by the structure of the shortest program."""
+        return self._shortest.place
 
     def code(self, batches: int) -> PipelineCode | None:
         """The program of a run with *batches* micro-batches, one of ``runs``."""
-        return pipeline_code(self._with(batches), self._memo)
+        return pipeline_code(self.keyed(batches), self._memo)
 
     def graph(self, batches: int) -> TrainingGraph:
         """Graph, node by node; that of a short run is kept."""
-        program = self._with(batches).program
+        program = self.keyed(batches).program
         if batches == self.batches:
             return expand_program(program)
         key = self._workload, self.plan, batches
@@ -99,7 +99,8 @@ class PlanCode:
         """Memory taken by the shortest program; longer ones and codes are kept by themselves."""
         return self._shortest.size_bytes
 
-    def _with(self, batches: int) -> KeyedProgram:
+    def keyed(self, batches: int) -> KeyedProgram:
+        """The program of a run with *batches* micro-batches, one of ``runs``, and its structure."""
         if batches == self.runs[0]:
             return self._shortest
         key = key_of(self._workload, self.plan), batches

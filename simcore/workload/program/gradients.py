@@ -3,14 +3,14 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 from math import ceil
+from typing import NamedTuple
 
 from simcore.terms import CollectiveKind
 from simcore.workload.graph import Axis, CollectiveOp, PassPhase, TransferOp, Way
 from simcore.workload.plan import ParallelPlan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bucket:
+class Bucket(NamedTuple):
     """Weights on one NPU that are gathered, and whose gradients are summed, at once.
 
     Attributes:

@@ -28,11 +28,6 @@ class BlockParameters:
     def total(self) -> int:
         return self.split + self.whole + self.experts
 
-    def times(self, layers: int) -> "BlockParameters":
-        return BlockParameters(
-            split=layers * self.split, whole=layers * self.whole, experts=layers * self.experts
-        )
-
     def plus(self, other: "BlockParameters") -> "BlockParameters":
         return BlockParameters(
             split=self.split + other.split,

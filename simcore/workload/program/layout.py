@@ -12,14 +12,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.memo import Key
+from simcore.memo import Key, key_of_one
 from simcore.workload.base import Workload
-from simcore.workload.plan import ParallelPlan
+from simcore.workload.plan import ParallelPlan, fields_but
 from simcore.workload.program.piece import Origin, Piece, Section
 from simcore.workload.program.piece_table import PieceTable
 from simcore.workload.program.tail.tail import StageEnds, WrittenTail
 from simcore.workload.program.units.orders import OrderEnds
-from simcore.workload.program.units.pieces import UnitWriter
+from simcore.workload.program.units.pieces import PlainSections, UnitWriter
 
 Ints = NDArray[np.int64]
 
@@ -81,7 +81,8 @@ class ProgramLayout:
         of_stage: Number of the shape of each stage.
         spans: Layers of each chunk of each stage.
         table: Of all pieces, with what the nodes of the first plan do.
-        plain: Sections of layers and ends, before they are placed, by origin.
+        origins: Of the sections of layers and ends.
+        plain: These sections before they are placed.
         is_shared: Nothing but the tails depends on more than these.
     """
 
@@ -90,7 +91,8 @@ class ProgramLayout:
     of_stage: tuple[int, ...]
     spans: tuple[tuple[range, ...], ...]
     table: PieceTable
-    plain: dict[Origin, Section]
+    origins: tuple[Origin, ...]
+    plain: PlainSections
     is_shared: bool
 
     @classmethod
@@ -107,16 +109,17 @@ class ProgramLayout:
         """The layout of *shapes*, whose units *writer* has written for *plan*."""
         pieces = dict.fromkeys([piece for shape in shapes for piece in shape.pieces.in_order])
         sections = [section for shape in shapes for section in shape.unit_sections]
-        origins = dict.fromkeys([section.origin for section in sections if section.nodes])
-        plain = {origin: writer.plain(origin) for origin in origins if origin is not None}
+        every = dict.fromkeys([section.origin for section in sections if section.nodes])
+        origins = tuple([origin for origin in every if origin is not None])
         return cls(
             ends=ends,
             shapes=tuple(shapes),
             of_stage=tuple(of_stage),
             spans=spans,
             table=PieceTable(tuple(pieces), writer.passes.means.catalog, plan),
-            plain=plain,
-            is_shared=None not in origins,
+            origins=origins,
+            plain=writer.plain_sections(origins),
+            is_shared=None not in every,
         )
 
     @property
@@ -130,21 +133,21 @@ class ProgramLayout:
         return [self.shapes[number] for number in self.of_stage]
 
     @cached_property
-    def structure(self) -> Hashable:
+    def structure(self) -> Key:
         """All that tells its programs from those of other layouts."""
         table = self.table
         shapes = [
             (table.numbers(one.pieces.pieces), one.pieces.chunks, one.pieces.finale)
             for one in self.shapes
         ]
-        return table.structure, self.of_stage, tuple(shapes)
+        return Key(table.structure, self.of_stage, tuple(shapes))
 
     @cached_property
     def counts(self) -> tuple[Ints, Ints]:
-        """Nodes of a stage of each shape, once in an iteration and once per micro-batch.
+        """Nodes of each of S stages, once in an iteration and once per micro-batch.
 
         Returns:
-            (2, H, O + C + T) int64 of operators, collectives and transfers; (2, H, 2) int64 of
+            (2, S, O + C + T) int64 of operators, collectives and transfers; (2, S, 2) int64 of
             messages in forward and in backward pieces.
         """
         runs = np.zeros((2, len(self.shapes), 2, len(self.table.pieces)), np.int64)
@@ -153,14 +156,15 @@ class ProgramLayout:
             for at, (piece, often) in enumerate(zip(pieces.pieces, pieces.runs, strict=True)):
                 runs[:, number, int(at > pieces.chunks), self.table.number[piece]] += often
         of_piece, sends = self.table.counts()
-        return runs.sum(axis=2) @ of_piece, runs @ sends
+        of_stage = np.array(self.of_stage, np.int64)
+        items, messages = runs.sum(axis=2) @ of_piece, runs @ sends
+        return items.take(of_stage, axis=1), messages.take(of_stage, axis=1)
 
     @cached_property
     def _items(self) -> list[int]:
         """Items of the plain sections and of the tails, one after the other."""
-        of_units = [section.item for section in self.plain.values()]
-        parts = [*of_units, *[shape.items for shape in self.shapes]]
-        return [item for part in parts for item in part]
+        of_tails = [item for shape in self.shapes for item in shape.items]
+        return [*self.plain.items, *of_tails]
 
     def items_for(self, items: Sequence[int]) -> list[int] | None:
         """Numbers of what another plan's nodes do, in place of those *used* by the table.
@@ -198,7 +202,7 @@ class Layouts:
         return Layouts((layout, *self.layouts)[:_VARIANTS])
 
 
-_AMOUNTS = frozenset(
+_of_nodes = fields_but(
     {
         "tp",
         "cp",
@@ -212,7 +216,8 @@ _AMOUNTS = frozenset(
         "order",
     }
 )
-"""Fields of a plan that tell how much there is to do: of which nodes, sections say themselves."""
+"""Fields of a plan that decide which nodes there are; the others tell how much there is to do, and
+of which nodes, sections say themselves."""
 
 
 def layout_key(workload: Workload, plan: ParallelPlan, ends: OrderEnds) -> Hashable:
@@ -223,7 +228,6 @@ def layout_key(workload: Workload, plan: ParallelPlan, ends: OrderEnds) -> Hasha
         plan: How it is spread.
         ends: Of the orders of the units.
     """
-    chosen = [value for name, value in plan.__dict__.items() if name not in _AMOUNTS]
     degrees = plan.tp, plan.cp, plan.gradient_replicas, plan.ep, plan.expert_tp
     spread = [degree > 1 for degree in degrees]
-    return Key(workload.model, ends, plan.last_stage == 0, *spread, *chosen)
+    return Key(key_of_one(workload.model), ends, plan.last_stage == 0, *spread, _of_nodes(plan))

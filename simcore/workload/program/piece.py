@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from simcore.kernels.stages.stage_layout import BEFORE, FORWARD
+from simcore.memo import Key
 from simcore.terms import LayerKind, NodeKind
 
 CHAIN = BEFORE
@@ -59,17 +60,11 @@ class Section:
     nodes: int
     origin: Origin | None = None
 
-    def is_like(self, other: "Section") -> bool:
-        """True if *other* differs in what its operators and collectives amount to alone."""
-        return self is other or (
-            self.kind == other.kind
-            and self.dep == other.dep
-            and self.dep_count == other.dep_count
-            and self.exits == other.exits
-            and self.sums == other.sums
-            and (self.last_compute, self.stored, self.in_layer)
-            == (other.last_compute, other.stored, other.in_layer)
-        )
+    @property
+    def form(self) -> Key:
+        """All but what its operators and collectives amount to."""
+        ends = self.last_compute, self.stored, self.in_layer
+        return Key(self.kind, self.dep_count, self.dep, self.exits, self.sums, *ends)
 
     def placed(self, entry: tuple[int, ...], gate: tuple[int, ...] = ()) -> "Section":
         """The section where it waits for *entry*, and its weights for *gate*."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Self
+from typing import NamedTuple, Self
 
 from simcore.terms import LayerKind
 from simcore.workload.base import Net
@@ -31,7 +31,12 @@ class LayerParameters:
 
     def of_counts(self, counts: Iterable[tuple[LayerKind, int]]) -> BlockParameters:
         """Parameters of so many layers of each kind together."""
-        return _added(self.of_kind[kind].times(n) for kind, n in counts)
+        split = whole = experts = 0
+        for kind, n in counts:
+            own = self.of_kind[kind]
+            split, whole = split + n * own.split, whole + n * own.whole
+            experts += n * own.experts
+        return BlockParameters(split=split, whole=whole, experts=experts)
 
     def buckets(self, kind: LayerKind) -> tuple[Bucket, ...]:
         """The gradient buckets of a layer."""
@@ -42,8 +47,7 @@ class LayerParameters:
         return dense, Bucket(name="experts", axis=Axis.EDP, parameters=layer.experts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageParameters:
+class StageParameters(NamedTuple):
     """Parameters of one stage on one NPU, after the splits over tp, etp and ep.
 
     Attributes:

@@ -73,14 +73,15 @@ class StageWriter:
 
     def items_in(self, layout: ProgramLayout) -> list[int] | None:
         """Numbers of what the nodes of *layout* do in this plan; None: its nodes are others."""
-        items = self.writer.like(layout.plain)
-        if items is None:
+        own = self.writer.plain_sections(layout.origins)
+        if own.forms != layout.plain.forms:
             return None
-        for shape, own in zip(layout.shapes, self._tails(layout.ends), strict=True):
-            if shape.tail is not None and own is not None:
-                if not own.is_like(shape.tail):
+        items = list(own.items)
+        for shape, tail in zip(layout.shapes, self._tails(layout.ends), strict=True):
+            if shape.tail is not None and tail is not None:
+                if tail.form != shape.tail.form:
                     return None
-                items += self.means.catalog.numbers(own.entries)
+                items += self.means.catalog.numbers(tail.entries)
         return layout.items_for(items)
 
     def _chunks(self, stage: int, spans: Sequence[range]) -> tuple[Chunk, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import cast
 
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload.graph import (
@@ -42,6 +43,7 @@ class Catalog:
     def __init__(self) -> None:
         self._numbers: dict[Entry, int] = {}
         self._entries: list[Entry] = []
+        self._lazy: dict[int, _Lazy] = {}  # of the entries, those that a plan has to size
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -53,12 +55,17 @@ class Catalog:
 
     def numbers(self, entries: Sequence[Entry]) -> list[int]:
         """Numbers of these *entries*; lists those that are new."""
-        return [self._number(entry) for entry in entries]
+        known = [self._numbers.get(entry) for entry in entries]
+        pairs = zip(entries, known, strict=True)
+        return [self._number(entry) if number is None else number for entry, number in pairs]
 
     def under(self, plan: ParallelPlan, numbers: Sequence[int]) -> list[Item]:
         """Entries with these *numbers* under *plan*."""
-        entries = [self._entries[number] for number in numbers]
-        return [e.under(plan) if isinstance(e, _Lazy) else e for e in entries]
+        lazy = self._lazy
+        return [
+            lazy[number].under(plan) if number in lazy else cast(Item, self._entries[number])
+            for number in numbers
+        ]
 
     def operator(self, name: str, phase: PassPhase, kernels: Sequence[Kernel]) -> int:
         """Number of this operator; lists it when it is new."""
@@ -76,6 +83,8 @@ class Catalog:
         number = self._numbers.setdefault(entry, len(self._entries))
         if number == len(self._entries):
             self._entries.append(entry)
+            if isinstance(entry, _Lazy):
+                self._lazy[number] = entry
         return number
 
 

@@ -1,5 +1,9 @@
 """Structure and sizes of the graph, against the published closed forms."""
 
+import os
+import pickle
+import subprocess
+import sys
 from collections import Counter
 from typing import Any
 
@@ -10,6 +14,7 @@ from graph_sums import bytes_by_axis
 from plain_executor import run
 
 from simcore.terms import CollectiveKind, NodeKind
+from simcore.units import plain_sum
 from simcore.workload import (
     Axis,
     Model,
@@ -305,3 +310,27 @@ def test_two_builds_give_the_same_arrays() -> None:
     for first, second in zip(one.stages, two.stages, strict=True):
         for name in ("kind", "item", "size_bytes", "peer_stage", "tag", "dep_start", "dep"):
             assert np.array_equal(getattr(first, name), getattr(second, name))
+
+
+def test_operators_of_another_process_are_found_by_what_they_are() -> None:
+    graph = build_graph(
+        TrainingWorkload(model=MODEL, sequence=SEQUENCE, global_batch=BATCH), ParallelPlan()
+    )
+    code = (
+        "import pickle, sys; found = pickle.load(sys.stdin.buffer); "
+        "assert all(one in set(found) for one in found); "
+        "sys.stdout.buffer.write(pickle.dumps(found))"
+    )
+    passed = subprocess.run(
+        [sys.executable, "-c", code],
+        input=pickle.dumps(graph.operators),
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+    )
+    others = pickle.loads(passed.stdout)
+    assert others == graph.operators
+    assert set(others) == set(graph.operators)
+    for one in others:
+        products = [k.flop for k in one.kernels if k.kind in ("gemm", "attention", "scan")]
+        assert one.matrix_flop == plain_sum(products)

@@ -8,6 +8,7 @@ Shoeybi et al., arXiv:1909.08053 (tied token table).
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from simcore.memo import Key
 from simcore.terms import CollectiveKind, LayerKind, NodeKind
 from simcore.workload.graph import Axis, CollectiveOp, PassPhase
 from simcore.workload.npu_share import NpuShare
-from simcore.workload.plan import ParallelPlan
+from simcore.workload.plan import ParallelPlan, fields_but
 from simcore.workload.program.gradients import Bucket, gradient_reductions
 from simcore.workload.program.piece import Section, SectionBuilder
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
@@ -25,7 +26,7 @@ from simcore.workload.program.units.pieces import Chunk
 from simcore.workload.program.work import Entry, Means
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class WrittenTail:
     """The end of an iteration from the sums on, wherever that is.
 
@@ -37,10 +38,10 @@ class WrittenTail:
     section: Section
     entries: tuple[Entry, ...]
 
-    def is_like(self, other: "WrittenTail") -> bool:
-        """True if *other* differs in what its entries amount to alone."""
-        one, two = self.section, other.section
-        return self is other or (one.is_like(two) and one.item == two.item)
+    @cached_property
+    def form(self) -> Key:
+        """All but what its entries amount to."""
+        return Key(self.section.form, self.section.item)
 
     @property
     def size_bytes(self) -> int:
@@ -180,7 +181,7 @@ class Tail:
         return self.means.catalog.collective(operation)
 
 
-_OUTSIDE_TAIL = frozenset(
+_of_tail = fields_but(
     {
         "tp",
         "cp",
@@ -208,7 +209,7 @@ _OUTSIDE_TAIL = frozenset(
         "fused_gradients",
     }
 )
-"""Fields of a plan that decide nothing in a tail but what ``tail_key`` tells apart by itself."""
+"""Fields of a plan that decide something in a tail, beside what ``tail_key`` names itself."""
 
 
 def tail_key(layers: LayerParameters, plan: ParallelPlan, share: NpuShare) -> Hashable:
@@ -219,9 +220,8 @@ def tail_key(layers: LayerParameters, plan: ParallelPlan, share: NpuShare) -> Ha
         plan: The plan.
         share: Number formats and the table are all that tails ask of it.
     """
-    chosen = [value for name, value in plan.__dict__.items() if name not in _OUTSIDE_TAIL]
     spread = plan.tp > 1, plan.pp > 1, plan.ep > 1, plan.gradient_replicas, plan.expert_replicas
     held = tuple(layers.of_kind.values()), share.table_parameters, plan.last_stage
     stored = share.element_bytes, share.weight_bytes, share.gradient_bytes
     kept = share.moments, share.moment_bytes, share.product_format, share.kept_number_bytes
-    return Key(*held, *stored, *kept, *spread, *chosen)
+    return Key(*held, *stored, *kept, *spread, _of_tail(plan))

@@ -1,10 +1,11 @@
 """The pieces of a stage: one forward and one backward pass through a chunk of its layers."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import ClassVar
+from typing import ClassVar, NamedTuple, Self
 
+from simcore.memo import Key
 from simcore.terms import LayerKind
 from simcore.workload.offload import OWN
 from simcore.workload.program.gradients import Bucket
@@ -51,6 +52,23 @@ class Chunk:
     turns: bool = False
 
 
+class PlainSections(NamedTuple):
+    """Sections before they are placed.
+
+    Attributes:
+        forms: Of each, all but what its operators and collectives amount to.
+        items: Of all, one after the other.
+    """
+
+    forms: tuple[Key, ...]
+    items: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sections: Sequence[Section]) -> Self:
+        items = [item for section in sections for item in section.item]
+        return cls(tuple([section.form for section in sections]), tuple(items))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnitWriter:
     """Writes units; equal sections and equal pieces are written once.
@@ -63,6 +81,7 @@ class UnitWriter:
     parameters: LayerParameters
     sections: dict[Hashable, Section] = field(default_factory=dict)
     known: dict[Hashable, Piece] = field(default_factory=dict)
+    plains: dict[tuple[Origin, ...], PlainSections] = field(default_factory=dict)
 
     size_bytes: ClassVar[int] = 2**16
     """Estimate of what a writer takes that many plans have used."""
@@ -230,15 +249,13 @@ class UnitWriter:
             section = self.sections[origin] = replace(written, origin=origin)
         return section
 
-    def like(self, plain: Mapping[Origin, Section]) -> list[int] | None:
-        """Items of this writer's sections that stand for *plain* ones; None: they are others."""
-        items: list[int] = []
-        for origin, section in plain.items():
-            own = self.plain(origin)
-            if not own.is_like(section):
-                return None
-            items += own.item
-        return items
+    def plain_sections(self, origins: tuple[Origin, ...]) -> PlainSections:
+        """The sections of these *origins* before they are placed."""
+        found = self.plains.get(origins)
+        if found is None:
+            sections = [self.plain(origin) for origin in origins]
+            found = self.plains[origins] = PlainSections.of(sections)
+        return found
 
     @property
     def _streams(self) -> bool:

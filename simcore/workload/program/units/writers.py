@@ -1,15 +1,15 @@
 """Writers of units, shared by plans whose units are the same."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from simcore.memo import Key, Memo
+from simcore.memo import Key, Memo, key_of, key_of_one
 from simcore.terms import LayerKind
 from simcore.workload.base import Net, Workload
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.offload import OWN
-from simcore.workload.plan import ParallelPlan
+from simcore.workload.plan import ParallelPlan, fields_but
 from simcore.workload.program.gradients import movers
 from simcore.workload.program.layer import BlockParameters, blocks_of
 from simcore.workload.program.passes import LayerMeans, Passes
@@ -21,7 +21,7 @@ from simcore.workload.rules import checked_share
 _MOST_ENTRIES = 4096
 """A catalog of more operators and collectives, to which each plan adds its own, is let go."""
 
-_OUTSIDE_UNITS = frozenset(
+_of_units = fields_but(
     {
         "micro_batch",  # decides the share, which is told apart as a whole
         "pp",
@@ -37,8 +37,8 @@ _OUTSIDE_UNITS = frozenset(
         "scale_loss",
     }
 )
-"""Fields of a plan that decide how many units there are, of how many layers and in which order, and
-what follows them, but nothing within a layer or an end of the model."""
+"""Fields of a plan that decide something within a layer or an end of the model; the others decide
+how many units there are, of how many layers and in which order, and what follows them."""
 
 
 def unit_writer(workload: Workload, plan: ParallelPlan, memo: Memo) -> UnitWriter:
@@ -48,10 +48,11 @@ def unit_writer(workload: Workload, plan: ParallelPlan, memo: Memo) -> UnitWrite
         InfeasibleError: It does not fit the workload.
     """
     share = checked_share(workload, plan, memo)
-    cached = dict.fromkeys(dict.fromkeys(workload.model.layer_kinds), (0, 0))
+    cached: dict[LayerKind, tuple[int, int]] = {}
     if plan.offload.cache != OWN:
-        cached = {kind: workload.cache_moves(plan, kind) for kind in cached}
-    key = layer_key(workload, plan, share), tuple(cached.values())
+        kinds = dict.fromkeys(workload.model.layer_kinds)
+        cached = {kind: workload.cache_moves(plan, kind) for kind in kinds}
+    key = layer_key(workload, plan, memo), tuple(cached.values())
     make = partial(_writer, workload.model, plan, share, cached)
     writer = memo.of("writers of units", key, make)
     if len(writer.passes.means.catalog) > _MOST_ENTRIES:
@@ -59,20 +60,23 @@ def unit_writer(workload: Workload, plan: ParallelPlan, memo: Memo) -> UnitWrite
     return writer
 
 
-def layer_key(workload: Workload, plan: ParallelPlan, share: NpuShare) -> Hashable:
+def layer_key(workload: Workload, plan: ParallelPlan, memo: Memo) -> Key:
     """All that decides what an NPU holds of layers, and the sections of layers, ends and messages.
 
     The number of replicas is of no concern where they do not meet within units, in the layers or
     beside them, and next to none where units move weights and gradients; that of the stages only
     where a tied table may have its two uses on one.
     """
-    met: Hashable = None
+    return memo.of("layer key", key_of(workload, plan), lambda: _layer_key(workload, plan, memo))
+
+
+def _layer_key(workload: Workload, plan: ParallelPlan, memo: Memo) -> Key:
+    share, met = checked_share(workload, plan, memo), None
     if workload.joins_replicas or plan.updates.runs_beside or plan.updates.serves:
-        met = plan.dp
+        met = Key(plan.dp)
     elif plan.zero_stage >= 2 or plan.overlap_weights:
-        met = movers(plan)
-    chosen = [value for name, value in plan.__dict__.items() if name not in _OUTSIDE_UNITS]
-    return Key(workload.model, share, met, plan.last_stage == 0, *chosen)
+        met = Key(movers(plan))
+    return Key(key_of_one(workload.model), share, met, plan.last_stage == 0, _of_units(plan))
 
 
 def _writer(
@@ -91,7 +95,7 @@ def _writer(
                 means=replace(means, share=share.of_layer(kind)),
                 blocks=blocks_of(kind, share, plan),
                 buckets=layers.buckets(kind),
-                cache_bytes=cached[kind],
+                cache_bytes=cached.get(kind, (0, 0)),
             )
             for kind in layers.of_kind
         },
