@@ -195,7 +195,11 @@ class _Counter:
         if trial.number not in self._costs:
             self._costs[trial.number] = self._costs_of(machine)
         costs = self._costs[trial.number]
-        return inf if costs is None else measure.value({**trial.evaluation.metrics, **costs})
+        if costs is None:
+            return inf
+        known = trial.evaluation.metrics  # dozens, of which the measure asks for two
+        asked = {name: costs if name in costs else known for name in measure.metrics}
+        return measure.value({name: own[name] for name, own in asked.items() if name in own})
 
     def _costs_of(self, machine: PricedMachine) -> Mapping[str, float] | None:
         own = machine.platform

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from dse.report.amounts import plain, short_names
 from dse.results.result import StudyResult
 from dse.samplers.look import knob_distribution
 from dse.study.trials import Trial
+
+if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial
 
 FEWEST, MOST = 50, 1500
 """Feasible designs below which nothing is told, and of which a sample decides where more are known.
@@ -36,12 +39,13 @@ def importance(result: StudyResult) -> list[dict[str, Any]]:
     places = np.linspace(0, len(rows) - 1, min(len(rows), MOST)).astype(np.int64)
     chosen = [rows[at] for at in places.tolist()]
     short = short_names(list(result.study.space.parameters))
+    trials = _trials(result, chosen)
     told = []
     for name, sign in result.study.goals.signs_by_name.items():
         values = [sign * row.evaluation.objectives[name] for row in chosen]
         if len(set(values)) < 2:
             continue
-        shares = sorted(_shares(result, chosen, values).items(), key=lambda item: -item[1])
+        shares = sorted(_shares(trials, values).items(), key=lambda item: -item[1])
         told.append(
             {
                 "objective": OBJECTIVES[name].label,
@@ -53,12 +57,8 @@ def importance(result: StudyResult) -> list[dict[str, Any]]:
     return told
 
 
-def _shares(
-    result: StudyResult, rows: Sequence[Trial], values: Sequence[float]
-) -> dict[str, float]:
-    """Shares by knob; they sum to 1."""
-    import optuna
-    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
+def _trials(result: StudyResult, rows: Sequence[Trial]) -> "list[FrozenTrial]":
+    """*rows* as Optuna sees them, without their values."""
     from optuna.trial import create_trial
 
     parameters = result.study.space.parameters
@@ -68,14 +68,26 @@ def _shares(
         if len({repr(row.design.get(name)) for row in rows}) > 1
     }
     trials = []
-    for row, value in zip(rows, values, strict=True):
+    for row in rows:
         params = {name: row.design[name] for name in laid if row.design.get(name) is not None}
         own = {name: laid[name] for name in params}
-        trials.append(create_trial(value=value, params=params, distributions=own))
+        trials.append(create_trial(value=0.0, params=params, distributions=own))
+    return trials
+
+
+def _shares(trials: "Sequence[FrozenTrial]", values: Sequence[float]) -> dict[str, float]:
+    """Shares by knob of *trials* with these *values*; they sum to 1."""
+    import optuna
+    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
+
+    from dse.samplers.storage import TrialStorage
+
+    for trial, value in zip(trials, values, strict=True):
+        trial.value = value
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
-        study = optuna.create_study()
+        study = optuna.create_study(storage=TrialStorage())  # which makes no deep copies
     finally:
         optuna.logging.set_verbosity(verbosity)
     study.add_trials(trials)

@@ -101,7 +101,7 @@ class Host:
             what, number = self._input, order.island
             self._islands.pop(number, None)
             evaluator = self._worker.evaluator
-            queue = _Queue(self._evaluations)
+            queue = _Queue(self._evaluations, lambda: self._evaluations.are_computed)
             self._islands[number] = Island(
                 what.study, number, what.rounds, what.starts, evaluator, queue
             )
@@ -121,6 +121,7 @@ class _Switched:
 
     def __init__(self, what: IslandInput, worker: Worker, name: str, limits: Limits) -> None:
         self._what, self._name, self._limits = what.evaluator, name, limits
+        self._worker = worker
         self._here: Evaluations = _Here(worker)
         self._guard: Evaluations | None = None
         self._held = ExitStack()
@@ -140,6 +141,11 @@ class _Switched:
                 self._guard = CachedEvaluations(self._guard, self._cache)
         elif not self._is_guarded:
             self._end_guard()
+
+    @property
+    def are_computed(self) -> bool:
+        """True if evaluations take this process's processor, and wait for nobody."""
+        return not self._is_guarded and self._worker.evaluator.takes_many
 
     def submit(self, tasks: Iterable[Task]) -> None:
         self._chosen.submit(tasks)
@@ -166,8 +172,9 @@ class _Switched:
 class _Queue:
     """The designs of one island, of which as many are evaluated at once as fit into a while."""
 
-    def __init__(self, evaluations: Evaluations) -> None:
-        self._evaluations = evaluations
+    def __init__(self, evaluations: Evaluations, are_computed: Callable[[], bool]) -> None:
+        """*are_computed*: whether they take the processor alone, whose time counts then."""
+        self._evaluations, self._are_computed = evaluations, are_computed
         self._tasks: deque[Task] = deque()
         self._mean_s = FIRST_S
 
@@ -179,10 +186,14 @@ class _Queue:
         most = min(max(1, int(CHUNK_S / self._mean_s)), len(self._tasks))
         self._evaluations.submit([self._tasks.popleft() for _ in range(most)])
         answers: list[Answer] = []
+        begin_s = time.process_time()
         while len(answers) < most:
             answers += self._evaluations.finished(timeout_s)
+        each_s = (time.process_time() - begin_s) / max(most, 1)
         for answer in answers:  # the first evaluation loads, so that its time says little
-            spent_s = min(answer.evaluation.duration_s, 10 * self._mean_s)
+            # on a loaded machine all take long: fewer at once would take longer still
+            own_s = each_s if self._are_computed() else answer.evaluation.duration_s
+            spent_s = min(own_s, 10 * self._mean_s)
             self._mean_s = max(self._mean_s + 0.1 * (spent_s - self._mean_s), 1e-6)
         return answers
 

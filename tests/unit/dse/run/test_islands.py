@@ -2,7 +2,7 @@
 
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 import dse
-from dse.evaluate import Crew, Limits
+from dse.evaluate import Answer, Crew, Evaluation, Limits, Task
 from dse.evaluate.workers.crew import Death, Message
-from dse.run.islands import messages
+from dse.run.islands import host, messages
 from dse.run.islands.fleet import MOST_LOSSES, Callbacks, Fleet
 from dse.run.islands.messages import Order, Report, Rounds
 from dse.run.proposing import island_seed
@@ -141,6 +141,34 @@ def test_what_cannot_be_islands_is_told_in_one_sentence(search: dict[str, Any], 
     with pytest.raises(ConfigError, match=told) as error:
         searched(STUDY, **{"islands": 2, **search})
     assert len(str(error.value).splitlines()) == 1
+
+
+class SlowEvaluations:
+    """Evaluations that others' programs hold up, as the clock on the wall has it: 1 s each."""
+
+    def __init__(self) -> None:
+        self.chunks: list[int] = []
+        self._tasks: list[Task] = []
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        self._tasks = list(tasks)
+        self.chunks.append(len(self._tasks))
+
+    def finished(self, timeout_s: float) -> list[Answer]:
+        outcome = Evaluation(state="infeasible", duration_s=1.0)
+        return [Answer(number=one.number, evaluation=outcome, worker="") for one in self._tasks]
+
+
+@pytest.mark.parametrize("are_computed", [True, False])
+def test_a_loaded_machine_evaluates_as_many_designs_at_once(are_computed: bool) -> None:
+    evaluations = SlowEvaluations()
+    queue = host._Queue(evaluations, lambda: are_computed)
+    queue.submit(Task(number=number, design={}) for number in range(300))
+    answers: list[Answer] = []
+    while len(answers) < 300:
+        answers += queue.finished(0.0)
+    assert [answer.number for answer in answers] == list(range(300))
+    assert (max(evaluations.chunks) > 50) == are_computed
 
 
 class FakeCrew(Crew):
