@@ -3,19 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sixteen_a100 import TABLE
 
 from simcore import ConfigError, DesignBounds, RunTemplate, footprint, footprints, lower_bounds
 
-TABLE = {
-    "workload": {"model": "gpt3_175b_4layers", "sequence": 128, "global_batch": 16},
-    "platform": {
-        "npu": "a100_80",
-        "dimensions": [
-            {"topology": "switch", "npus": 16, "bandwidth": "300 GB/s", "latency": "700 ns"}
-        ],
-    },
-    "plan": {"tp": 2, "dp": 4, "pp": 2},
-}
 BANDWIDTH = "platform.dimensions[0].bandwidth"
 ROWS = [
     {"plan.tp": 2, "plan.dp": 8, "plan.pp": 1, BANDWIDTH: "10 GB/s"},

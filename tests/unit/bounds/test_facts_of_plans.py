@@ -7,20 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sixteen_a100 import TABLE
 
 from simcore import DesignBounds, RunTemplate
 from simcore.bounds import design_rows
 
-TABLE = {
-    "workload": {"model": "gpt3_175b_4layers", "sequence": 128, "global_batch": 16},
-    "platform": {
-        "npu": "a100_80",
-        "dimensions": [
-            {"topology": "switch", "npus": 16, "bandwidth": "300 GB/s", "latency": "700 ns"}
-        ],
-    },
-    "plan": {"tp": 2, "dp": 4, "pp": 2},
-}
 CHOICES: dict[str, list[Any]] = {
     "plan.tp": [1, 2, 4, 5, 8],  # heads do not divide by 5
     "plan.pp": [1, 2, 4],

@@ -10,7 +10,7 @@ import simcore
 
 KERNELS = Path(simcore.__file__).parent / "kernels"
 PLAIN = {"range", "min", "max", "abs", "int", "float", "bool", "len", "round"}
-PLAIN |= {f"np.{name}" for name in ("sqrt", "log", "cos", "ceil", "isinf", "uint64", "int64")}
+PLAIN |= {f"np.{name}" for name in ("sqrt", "log", "cos", "ceil", "floor", "isinf", "uint64", "int64")}
 
 
 def said() -> dict[str, ast.FunctionDef]:
