@@ -74,7 +74,7 @@ def test_nodes_that_are_there_are_not_written_again() -> None:
     parts, code = _program(PLANS[1])
     row = np.array([parts.row], PROGRAM)[0]
     fixed = np.full(code.fixed.size, -7)
-    assert write_program(row, pointer(fixed), np.bool_(True))
+    assert write_program(row, pointer(fixed), True)
     head = parts.own.head.size
     assert (fixed[:head] == -7).all()
     assert np.array_equal(fixed[head : code.piece], code.fixed[head : code.piece])
