@@ -21,7 +21,7 @@ LONG := test_a_flow_alone or ring_that_is_stuck or beyond_64_bits or params24 or
 INTERPRETED := NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --maxprocesses 8 \
 	-W "ignore:overflow encountered:RuntimeWarning" -k "not ($(LONG))" \
 	$(addprefix tests/unit/kernels/test_,class_memo.py event_order.py hashed_set.py extremes.py \
-	slots_and_streams.py pointers.py) tests/unit/packets/test_times.py tests/unit/flits \
+	slots_and_streams.py pointers.py written_programs.py) tests/unit/packets/test_times.py tests/unit/flits \
 	tests/unit/synthesis tests/unit/bounds tests/unit/flows tests/unit/graphs/test_structure.py \
 	tests/unit/graphs/test_routing.py tests/conformance/test_kinds.py \
 	tests/oracles/test_systolic_against_plain_arrays.py \

@@ -1,6 +1,6 @@
-"""Runs of many designs, those together whose programs have one structure."""
+"""Runs of many designs, those after one another whose programs have one structure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -8,23 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.engines.collectives.members import Subsystem
-from simcore.engines.stages.code import PipelineCode
-from simcore.engines.stages.piece_code import SharedCollective
-from simcore.engines.stages.plan_code import PlanCode
-from simcore.engines.stages.run import Workspace, layout_of
+from simcore.engines.stages.run import Workspace
 from simcore.kernels.many import stage_rows as k
 from simcore.kernels.many import tables
 from simcore.machine.system import ExecutionProfile
-from simcore.many.lists import Lists, shared_rows
+from simcore.many.codes import Codes
+from simcore.many.lists import Lists, side_by_side
 from simcore.many.parts import Numbered, distinct_pairs
 from simcore.many.plans import PlanRow
-from simcore.memo import Key
-from simcore.workload.graph import PassPhase
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-_PHASES = frozenset(map(str, PassPhase))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,137 +92,135 @@ def run_groups(what: Prepared, rows: Ints, workspace: Workspace) -> Outcomes:
     found = Outcomes.none(what.plan.size)
     attempt = 0
     while rows.size:
-        for group, own in _grouped(what, rows, attempt):
-            group.run(what, own, workspace, found)
+        _Runs.of(what, rows, attempt, found).run(workspace, found)
         rows = rows[found.state[rows] == k.NO_PERIOD]
         attempt += 1
     return found
 
 
-def _grouped(what: Prepared, rows: Ints, attempt: int) -> Iterator[tuple["_Group", Ints]]:
-    """Designs of *rows* whose runs number *attempt* have one code and layout."""
-    plans, plan = np.unique(what.plan[rows], return_inverse=True)
-    known = [what.plans[number].known for number in plans.tolist()]
-    programs = [one.keyed(one.runs[attempt]) for one in known]
-    places = np.argsort([program.place for program in programs], kind="stable")
-    structures: Numbered[Key] = Numbered()
-    of_plan, firsts = np.zeros(plans.size, np.int64), list[PlanCode]()
-    for at in places.tolist():
-        of_plan[at] = structures.number(programs[at].structure)
-        if of_plan[at] == len(firsts):
-            firsts.append(known[at])
-    few = len(what.profiles)
-    key = (of_plan[plan] * few + what.profile[rows]) * 2 + what.times.instant[rows]
-    order = np.argsort(key, kind="stable")
-    starts = np.flatnonzero(np.diff(key[order], prepend=-1))
-    keys = key[order][starts].tolist()
-    for first, own in zip(keys, np.split(rows[order], starts[1:]), strict=True):
-        rest, instant = divmod(first, 2)
-        number, profile = divmod(rest, few)
-        yield _Group(firsts[number], what.profiles[profile], bool(instant), attempt), own
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Group:
-    """Designs with one structure.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Runs:
+    """N designs that are run with one kernel call, sorted by the structure of their programs.
 
     Attributes:
-        first: Plan of one of them: its code is that of all.
-        profile: Concurrency of an NPU.
-        is_instant: Some collective takes no time.
+        what: These and others.
         attempt: Number of the run of each plan.
+        rows: (N,) int64, which they are.
+        plan: (N,) int64, number of the plan among *plans*.
+        plans: Numbers of plans among all that are known.
+        code: (N,) int64, number of the program among *codes*.
+        codes: Programs.
     """
 
-    first: PlanCode
-    profile: ExecutionProfile
-    is_instant: bool
+    what: Prepared
     attempt: int
+    rows: Ints
+    plan: Ints
+    plans: Sequence[int]
+    code: Ints
+    codes: Codes
 
-    def run(self, what: Prepared, rows: Ints, workspace: Workspace, found: Outcomes) -> None:
-        """Run the designs *rows* of *what*; write what comes out to *found*."""
-        code = self.first.code(self.first.runs[self.attempt])
-        if code is None:
-            found.state[rows] = k.NO_TIME
+    @classmethod
+    def of(cls, what: Prepared, rows: Ints, attempt: int, found: Outcomes) -> "_Runs":
+        """Runs of those of *rows* that have programs; of the others it is noted that none runs."""
+        numbers, plan = np.unique(what.plan[rows], return_inverse=True)
+        plans = numbers.tolist()
+        known = [what.plans[number].known for number in plans]
+        codes, of_plan = Codes.of([one.parts(one.runs[attempt]) for one in known])
+        code = of_plan[plan]
+        found.state[rows[code < 0]] = k.NO_TIME
+        kept = np.flatnonzero(code >= 0)
+        kept = kept[
+            np.lexsort((what.times.instant[rows[kept]], what.profile[rows[kept]], code[kept]))
+        ]
+        return cls(
+            what=what,
+            attempt=attempt,
+            rows=rows[kept],
+            plan=plan[kept],
+            plans=plans,
+            code=code[kept],
+            codes=codes,
+        )
+
+    def run(self, workspace: Workspace, found: Outcomes) -> None:
+        """Run the designs; write what comes out to *found*."""
+        size, rows = self.rows.size, self.rows
+        if not size:
             return
-        layout, at = layout_of(code, self.profile, instant=self.is_instant)
-        live = workspace.words(layout.pool_end)
-        categories, size = len(code.categories), rows.size
+        codes = self.codes
+        code, words = codes.tables(self.code, *self._concurrency())
         out = k.Ended(
             state=np.zeros(size, np.int64),
             end_ns=np.zeros(size, np.int64),
             compute_s=np.zeros(size),
             exposed_s=np.zeros(size),
             bubble_s=np.zeros(size),
-            category_s=np.zeros((size, categories)),
+            category_s=np.full((size, len(codes.categories)), np.nan),
         )
-        designs = self._designs(what, rows, code.shared)
-        k.run_designs(_kernel_code(code), designs, what.times, live, at, out)
+        fixed = np.empty(codes.longest, np.int64)
+        k.run_designs(code, self._designs(), self.what.times, fixed, workspace.words(words), out)
         found.state[rows], found.end_ns[rows] = out.state, out.end_ns
         ended = out.state == k.ENDED
         rows = rows[ended]
         found.put("compute_s", rows, out.compute_s[ended])
         found.put("exposed_communication_s", rows, out.exposed_s[ended])
         found.put("bubble_s", rows, out.bubble_s[ended])
-        kinds = ["compute" if name in _PHASES else "exposed" for name in code.categories]
-        named = [f"{k}_{name}_s" for k, name in zip(kinds, code.categories, strict=True)]
-        for at_, name in enumerate(named):
-            found.put(name, rows, out.category_s[ended, at_])
-        # as in a single run, those of computing come first
-        found.named[rows] = found.names.number(tuple(sorted(named, key=lambda n: n[0])))
+        for column, name in enumerate(codes.categories):
+            found.put(name, rows, out.category_s[ended, column])
+        named = np.array([found.names.number(names) for names in codes.names], np.int64)
+        found.named[rows] = named[self.code[ended]]
 
-    def _designs(
-        self, what: Prepared, rows: Ints, between: Sequence[SharedCollective]
-    ) -> k.Designs:
-        numbers, plan = np.unique(what.plan[rows], return_inverse=True)
-        plans = [what.plans[number] for number in numbers.tolist()]
-        pairs, _, timed = distinct_pairs(what.plan[rows], what.accelerator[rows])
-        shared, phases, words = self._shared(what, rows, between)
+    def _concurrency(self) -> tuple[Ints, Ints, Ints]:
+        """(N,) int64 each: slots of computes, streams, and 1 where a collective takes no time."""
+        what, profile = self.what, self.what.profile[self.rows]
+        slots = np.array([one.compute_slots for one in what.profiles], np.int64)
+        streams = np.array([one.communication_streams for one in what.profiles], np.int64)
+        return slots[profile], streams[profile], what.times.instant[self.rows]
+
+    def _designs(self) -> k.Designs:
+        what = self.what
+        plans = [what.plans[number] for number in self.plans]
+        pairs, _, timed = distinct_pairs(what.plan[self.rows], what.accelerator[self.rows])
+        operators, first_operator = side_by_side([what.operator_ns(*pair) for pair in pairs])
+        unique, first_unique = side_by_side([one.unique for one in plans])
+        shared, first_shared = self._shared()
+        phases, words = what.lists.tables()
+        runs = [one.known.batches - one.known.runs[self.attempt] for one in plans]
         return k.Designs(
-            row=rows,
-            plan=plan,
+            row=self.rows,
+            plan=self.plan,
             stride=np.array([one.plan.stage_stride for one in plans], np.int64),
-            left=np.array([p.known.batches - p.known.runs[self.attempt] for p in plans], np.int64),
-            operator_ns=timed,
-            operators=np.stack([what.operator_ns(*pair) for pair in pairs]),
-            unique=np.stack([one.unique for one in plans]),
-            links=what.links[rows],
-            memory_bytes_per_s=what.memory_bytes_per_s[rows],
+            left=np.array(runs, np.int64),
+            first_operator=first_operator[timed],
+            operators=operators,
+            first_unique=first_unique,
+            unique=unique,
+            links=what.links,
+            memory_bytes_per_s=what.memory_bytes_per_s,
+            first_shared=first_shared,
             shared=shared,
             phases=phases,
             words=words,
-            lead_ns=what.lead_ns[rows],
+            lead_ns=what.lead_ns,
         )
 
-    def _shared(
-        self, what: Prepared, rows: Ints, shared: Sequence[SharedCollective]
-    ) -> tuple[NDArray[np.void], NDArray[np.void], Ints]:
-        """Collectives between stages of each design, (N, K) SHARED, and the phases of these."""
-        lists = what.lists
-        if not shared:
-            return np.zeros((rows.size, 0), k.SHARED), *lists.tables()
-        keys, first, which = distinct_pairs(what.plan[rows], what.list_key[rows])
+    def _shared(self) -> tuple[NDArray[np.void], Ints]:
+        """Collectives between stages, SHARED, and (N,) int64, where those of a design begin."""
+        what, lists = self.what, self.what.lists
+        first = np.zeros(self.rows.size, np.int64)
+        has = np.flatnonzero(self.codes.joint[self.code] > 0)
+        rows = self.rows[has]
+        keys, examples, which = distinct_pairs(what.plan[rows], what.list_key[rows])
         found = [
             lists.find(
                 (*key, self.attempt) if what.has_list_keys else None,
                 what.plans[key[0]],
-                shared,
-                partial(what.subsystem, row),
+                self.codes.shared[self.code[at]],
+                partial(what.subsystem, int(self.rows[at])),
             )
-            for key, row in zip(keys, rows[first].tolist(), strict=True)
+            for key, at in zip(keys, has[examples].tolist(), strict=True)
         ]
-        return shared_rows(found, which), *lists.tables()
-
-
-def _kernel_code(code: PipelineCode) -> k.Code:
-    """The *code* as the kernels read it."""
-    members = [len(one.stages) for one in code.shared]
-    return k.Code(
-        fixed=code.fixed,
-        pieces=code.pieces,
-        piece=code.piece,
-        members=np.cumsum([0, *members], dtype=np.int64),
-        member_stage=np.array([s for one in code.shared for s in one.stages], np.int64),
-        item=np.array([one.item for one in code.shared], np.int64),
-        is_phase=np.array([name in _PHASES for name in code.categories]),
-        period_batches=code.period_batches,
-    )
+        sizes = np.array([0, *map(len, found)], np.int64)
+        first[has] = np.cumsum(sizes)[:-1][which]
+        return np.array([one for own in found for one in own], k.SHARED), first

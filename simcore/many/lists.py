@@ -10,7 +10,6 @@ from simcore.engines.collectives.members import Subsystem
 from simcore.engines.stages.piece_code import SharedCollective
 from simcore.kernels.collectives.records import PHASE, PhaseRow
 from simcore.kernels.collectives.records import Program as PhaseProgram
-from simcore.kernels.many import stage_rows as k
 from simcore.many.plans import PlanRow
 
 Ints = NDArray[np.int64]
@@ -82,10 +81,7 @@ class Lists:
         return (self._numbers[phase], *rounds)
 
 
-def shared_rows(rows: Sequence[Rows], which: Ints) -> NDArray[np.void]:
-    """(N, K) SHARED: those of *rows*, by number *which*."""
-    count = len(rows[0]) if rows else 0
-    flat = np.array([one for row in rows for one in row], np.int64)
-    table = flat.reshape(len(rows), count, len(k.SHARED.names or ()))
-    found: NDArray[np.void] = table[which].view(k.SHARED)[:, :, 0]
-    return found
+def side_by_side(arrays: Sequence[Ints]) -> tuple[Ints, Ints]:
+    """All *arrays* in one, and where each begins; the last number is the length of all."""
+    begins = np.cumsum([0, *[array.size for array in arrays]])
+    return np.concatenate(arrays) if arrays else np.zeros(0, np.int64), begins

@@ -6,6 +6,7 @@ Depends on workload and plan alone, so it is worked out once for all machines.
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Self
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 
 from simcore.engines.events.input import Ints
 from simcore.engines.stages.piece_code import PieceCode, SharedCollective
+from simcore.kernels.many import programs
+from simcore.kernels.npu.pointers import address_of
 from simcore.kernels.stages import stage_layout as f
 from simcore.memo import Key, Memo
 from simcore.workload.program.units.templates import pieces_of
@@ -59,6 +62,20 @@ class UnitTable:
         forward[stage, self.passed[stage, unit]] = unit
         since: Ints = np.arange(units) - forward[np.arange(stages)[:, None], self.passed]
         return since
+
+    def parts(self, *, with_ages: bool) -> programs.OfUnits:
+        """Addresses and sizes of the arrays; of the ages only if these are asked for."""
+        stages, units = self.passed.shape
+        return programs.OfUnits(
+            units=address_of(self.units),
+            ages=address_of(self.forward_age if with_ages else self.passed),
+            messages=address_of(self.messages),
+            repeats=address_of(self.repeats),
+            stages=stages,
+            unit_count=units,
+            message_count=len(self.messages),
+            period_batches=self.period_batches,
+        )
 
 
 def unit_table(program: TrainingProgram, memo: Memo) -> UnitTable:
@@ -235,7 +252,30 @@ def pipeline_code(known: KeyedProgram, memo: Memo) -> PipelineCode | None:
     return memo.of("codes", known.structure, lambda: _code(known, memo))
 
 
-def _code(known: KeyedProgram, memo: Memo) -> PipelineCode | None:
+@dataclass(frozen=True, slots=True, eq=False)
+class CodeParts:
+    """All that the code of a program is put together of.
+
+    Attributes:
+        own: Its pieces.
+        table: Which of them its units run.
+    """
+
+    own: PieceCode
+    table: UnitTable
+
+    @property
+    def row(self) -> tuple[int, ...]:
+        """PROGRAM of ``kernels.many.programs``; the addresses hold as long as these parts."""
+        own, table = self.own, self.table
+        stages, head = table.units.shape[0], own.head.size
+        sizes = [table.units.size, table.messages.size, len(own.shared), stages * own.pieces.size]
+        places = list(accumulate([*sizes, stages * f.PROGRAM_FIELDS], initial=head))
+        return (*own.parts, *table.parts(with_ages=own.asks), *places[1:])
+
+
+def code_parts(known: KeyedProgram, memo: Memo) -> CodeParts | None:
+    """Parts of the code of a program; None where its units are not such that they can be known."""
     program = known.program
     schedule = SCHEDULES[program.plan.schedule]
     if schedule.overlaps or not schedule.trains:  # these run node by node
@@ -243,26 +283,27 @@ def _code(known: KeyedProgram, memo: Memo) -> PipelineCode | None:
     own = memo.of("codes of pieces", known.pieces, lambda: PieceCode.of(program))
     if not own.are_known:
         return None
-    table = unit_table(program, memo)
-    head, pieces = own.head, own.pieces
-    stages, members = program.plan.pp, [len(collective.stages) for collective in own.shared]
-    sizes = [head.size, table.units.size, table.messages.size, len(members), stages * pieces.size]
-    unit_at, message_at, members_at, piece_at, stages_at = np.cumsum(sizes).tolist()
-    fixed = np.zeros(stages_at + stages * f.PROGRAM_FIELDS, np.int64)
-    fixed[:unit_at] = head
-    if not _write_units(own, table, fixed[unit_at:message_at].reshape(table.units.shape)):
+    return CodeParts(own, unit_table(program, memo))
+
+
+def _code(known: KeyedProgram, memo: Memo) -> PipelineCode | None:
+    parts = code_parts(known, memo)
+    if parts is None:
         return None
-    fixed[message_at:members_at] = table.messages.ravel()
-    fixed[members_at:piece_at] = members
-    _write_programs(fixed[stages_at:], table, unit_at, own.finale_unit(table.units.shape[1]))
+    own, table = parts.own, parts.table
+    row = np.array([parts.row], programs.PROGRAM)
+    message_at, members_at, piece_at, stages_at, size = row[list(programs.PLACES)][0].tolist()
+    fixed = np.zeros(size, np.int64)
+    if not programs.write(row, fixed):
+        return None
     return PipelineCode(
         fixed=fixed,
-        stages=stages,
+        stages=table.units.shape[0],
         operators=own.operators,
         ports=own.ports,
         items=own.items,
         sections=own.sections,
-        pieces=pieces,
+        pieces=own.pieces,
         piece=piece_at,
         program=stages_at,
         message=message_at,
@@ -270,40 +311,7 @@ def _code(known: KeyedProgram, memo: Memo) -> PipelineCode | None:
         messages=table.messages.shape[0],
         period=table.period,
         period_batches=table.period_batches,
-        shift=int(pieces[:, f.NODES].max() - 1).bit_length(),
+        shift=own.shift,
         categories=own.categories,
         shared=own.shared,
     )
-
-
-def _write_units(own: PieceCode, table: UnitTable, out: Ints) -> bool:
-    """Write the units with the pieces that they run to *out*, (S, U, UNIT_FIELDS).
-
-    Returns:
-        Whether they can be: no unit of the finale but the first asks for the end of its forward
-        pass.
-    """
-    out[:] = table.units
-    shape, finale = own.shape_of[:, None], own.finale_unit(table.units.shape[1])
-    which = table.units[:, :, f.WHICH]
-    out[:, :, f.WHICH] = own.numbers[shape, which]
-    if own.asks.any():
-        asks = own.asks[shape, which]
-        if (asks & (np.arange(which.shape[1]) > finale[:, None])).any():
-            return False
-        out[:, :, f.FORWARD_AGE] = np.where(asks, table.forward_age, 0)
-    stages = np.arange(finale.size)
-    out[stages, finale, f.WHICH] = own.numbers[own.shape_of, -1]
-    first = len(own.pieces) - len(own.resumed)
-    for number, (whole, unit) in enumerate(own.resumed.tolist(), first):
-        of_stage = stages[own.numbers[own.shape_of, -1] == whole]
-        out[of_stage, finale[of_stage] + unit, f.WHICH] = number
-    return True
-
-
-def _write_programs(fixed: Ints, table: UnitTable, unit_at: int, finale_unit: Ints) -> None:
-    """Write the programs but for PIECES: these lie where each run puts them."""
-    programs = fixed.reshape(-1, f.PROGRAM_FIELDS)
-    programs[:, f.UNITS] = unit_at + np.arange(len(programs)) * table.units[0].size
-    programs[:, f.FINALE_UNIT] = finale_unit
-    programs[:, f.REPEATS_FROM :] = table.repeats

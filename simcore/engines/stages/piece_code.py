@@ -1,23 +1,31 @@
 """The pieces of a program as the stage kernels read them, in whatever order they run."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from itertools import accumulate
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcore.engines.collectives.ends import is_shared
 from simcore.engines.events.input import Ints
+from simcore.kernels.many.programs import LATEST, OfPieces
 from simcore.kernels.npu import layout as n
+from simcore.kernels.npu.pointers import address_of
 from simcore.kernels.stages import piece_rows
+from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.piece_resumed import write_resumed
 from simcore.kernels.stages.piece_rows import lay_out
 from simcore.terms import NodeKind
-from simcore.workload.graph import Axis, ports_of
+from simcore.workload.graph import Axis, PassPhase, ports_of
 from simcore.workload.program.layout import StagePieces
 from simcore.workload.program.write import TrainingProgram
 
-Bools = NDArray[np.bool_]
+Shorts = NDArray[np.int32]
+
+PHASES = frozenset(map(str, PassPhase))
+"""Names of the categories that are of computing."""
 
 _KERNEL_KIND = np.zeros(max(NodeKind) + 1, np.int64)
 _KERNEL_KIND[NodeKind.COMPUTE] = n.COMPUTE
@@ -40,19 +48,17 @@ class PieceCode:
     """Nodes and P pieces, and which of these each stage runs.
 
     Attributes:
-        head: Nodes with what belongs to them, and the sections that repeat.
+        head: Nodes with what belongs to them, and the sections that repeat; ``LATEST`` for NEVER.
         items, sections, pieces, categories, shared: As in ``PipelineCode``.
         operators, ports: How many there are; ports of outer memory.
-        numbers: (H, W) int64, the whole piece of each piece of each shape of stages.
-        resumed: (R, 2) int64, numbers of the last R pieces: the whole piece that each is, but for
-            the units before the one at which it begins, and that unit.
-        asks: (H, W - 1) bool, it asks for the end of its forward pass.
-        finales: (H,) int64, units from the first of the chunks' last backward units on.
-        shape_of: (S,) int64, shape of each stage.
+        asks: Some piece asks for the end of its forward pass.
         are_known: The units can be looked up.
+        shift: Bits of a position within a piece.
+        small: All that kernels read of this but the nodes.
+        parts: Where kernels find all that.
     """
 
-    head: Ints
+    head: Shorts
     items: int
     sections: int
     pieces: Ints
@@ -60,46 +66,89 @@ class PieceCode:
     shared: tuple[SharedCollective, ...]
     operators: int
     ports: int
-    numbers: Ints
-    resumed: Ints
-    asks: Bools
-    finales: Ints
-    shape_of: Ints
+    asks: bool
     are_known: bool
+    shift: int
+    small: Ints
+    parts: OfPieces
 
     @classmethod
     def of(cls, program: TrainingProgram) -> Self:
         """The pieces of *program*, the same for all with its structure but for the order."""
-        shared = _shared_collectives(program)
+        shared, operators = _shared_collectives(program), len(program.operators)
         categories, items = _items(program, shared)
         interner = _PieceInterner(program)
-        head, pieces, sections, resumed = interner.rows(items, len(program.operators))
+        head, pieces, sections, resumed = interner.rows(items, operators)
+        small = _small(program, interner, pieces, resumed, categories, shared)
+        short, flat = _shortened(head), _side_by_side(small.values())
+        begins = accumulate([array.size for array in small.values()], initial=0)
         return cls(
-            head=head,
+            head=short,
             items=items.shape[1],
             sections=sections,
             pieces=pieces,
             categories=categories,
             shared=shared,
-            operators=len(program.operators),
+            operators=operators,
             ports=len(ports_of(program.transfers)),
-            numbers=interner.numbers,
-            resumed=resumed,
-            asks=interner.asks,
-            finales=interner.finales,
-            shape_of=np.array(program.layout.of_stage, np.int64),
+            asks=bool(interner.asks.any()),
             are_known=interner.may_be_remembered(head, pieces),
+            shift=int(pieces[:, f.NODES].max() - 1).bit_length(),
+            small=flat,
+            parts=OfPieces(
+                head=address_of(short),
+                head_size=short.size,
+                small=address_of(flat),
+                small_size=flat.size,
+                piece_count=len(pieces),
+                width=interner.numbers.shape[1],
+                resumed_count=len(resumed),
+                joint=len(shared),
+                categories=len(categories),
+                operators=operators,
+                **dict(zip(small, begins, strict=False)),
+            ),
         )
 
     @property
     def size_bytes(self) -> int:
         """Memory taken by the arrays."""
-        return self.head.nbytes + self.pieces.nbytes
+        return self.head.nbytes + self.pieces.nbytes + self.small.nbytes
 
-    def finale_unit(self, units: int) -> Ints:
-        """(S,) int64: the first of the *units* of each stage that is of its finale."""
-        first: Ints = units - self.finales[self.shape_of]
-        return first
+
+def _small(
+    program: TrainingProgram,
+    interner: "_PieceInterner",
+    pieces: Ints,
+    resumed: Ints,
+    categories: tuple[str, ...],
+    shared: tuple[SharedCollective, ...],
+) -> dict[str, NDArray[Any]]:
+    """Arrays that kernels read beside the nodes, by their names in ``OfPieces``."""
+    stages = [one.stages for one in shared]
+    return {
+        "pieces": pieces,
+        "numbers": interner.numbers,
+        "asks": interner.asks,
+        "finales": interner.finales,
+        "shape_of": np.array(program.layout.of_stage, np.int64),
+        "resumed": resumed,
+        "members": np.cumsum([0, *map(len, stages)]),
+        "member_stage": np.array([stage for own in stages for stage in own], np.int64),
+        "item": np.array([one.item for one in shared], np.int64),
+        "is_phase": np.array([name in PHASES for name in categories]),
+    }
+
+
+def _shortened(head: Ints) -> Shorts:
+    """Numbers of half the length, ``LATEST`` in place of ``NEVER``."""
+    return np.where(head == n.NEVER, LATEST, head).astype(np.int32)
+
+
+def _side_by_side(arrays: Iterable[NDArray[Any]]) -> Ints:
+    """All *arrays* in one."""
+    flat: Ints = np.concatenate([array.ravel() for array in arrays]).astype(np.int64)
+    return flat
 
 
 def _shared_collectives(program: TrainingProgram) -> tuple[SharedCollective, ...]:
@@ -135,7 +184,9 @@ class _PieceInterner:
     """The pieces of all stages, each once: units of many stages and chunks are the same.
 
     Attributes:
-        numbers, asks, finales: As in ``PieceCode``.
+        numbers: (H, W) int64, the whole piece of each piece of each shape of stages.
+        asks: (H, W - 1) bool, it asks for the end of its forward pass.
+        finales: (H,) int64, units from the first of the chunks' last backward units on.
     """
 
     def __init__(self, program: TrainingProgram) -> None:
@@ -155,7 +206,11 @@ class _PieceInterner:
         return [self._whole.setdefault(whole, len(self._whole)) for whole in wholes]
 
     def rows(self, items: Ints, operators: int) -> tuple[Ints, Ints, int, Ints]:
-        """Nodes with what belongs to them and sections; the pieces; places in sections; resumed."""
+        """Nodes with what belongs to them and sections; the pieces; places in sections; resumed.
+
+        Of the last, (R, 2) int64, the numbers of the last R pieces: the whole piece that each is,
+        but for the units before the one at which it begins, and that unit.
+        """
         table = self._table
         node = table.node.copy()
         node[0] = _KERNEL_KIND.take(node[0])

@@ -10,7 +10,13 @@ import numpy as np
 
 from simcore.compute import COMPUTE_MODELS, ComputeModel
 from simcore.engines.events.input import Ints
-from simcore.engines.stages.code import KeyedProgram, PipelineCode, pipeline_code
+from simcore.engines.stages.code import (
+    CodeParts,
+    KeyedProgram,
+    PipelineCode,
+    code_parts,
+    pipeline_code,
+)
 from simcore.engines.stages.counts import NodeCounts, counts_of_program
 from simcore.engines.stages.times import OperatorTimes
 from simcore.kernels.stages.pipeline_period import KEPT
@@ -67,6 +73,10 @@ class PlanCode:
     def code(self, batches: int) -> PipelineCode | None:
         """The program of a run with *batches* micro-batches, one of ``runs``."""
         return pipeline_code(self.keyed(batches), self._memo)
+
+    def parts(self, batches: int) -> CodeParts | None:
+        """All that ``code`` is put together of."""
+        return code_parts(self.keyed(batches), self._memo)
 
     def graph(self, batches: int) -> TrainingGraph:
         """Graph, node by node; that of a short run is kept."""

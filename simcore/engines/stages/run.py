@@ -1,13 +1,16 @@
 """Executes a program unit by unit: one NPU per stage, each situation worked out once."""
 
 from dataclasses import dataclass
+from itertools import accumulate
 from mmap import mmap
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from simcore.engines.collectives.ends import SharedEnds
 from simcore.engines.events.input import Ints
 from simcore.engines.stages.code import PipelineCode
+from simcore.engines.stages.piece_code import PHASES
 from simcore.kernels.npu import layout as n
 from simcore.kernels.npu.layout import as_record
 from simcore.kernels.stages import pipeline_calls
@@ -21,7 +24,6 @@ from simcore.kernels.stages.order.history import (
 from simcore.kernels.stages.pipeline_period import SNAPSHOTS
 from simcore.kernels.stages.pipeline_run import FINISHED
 from simcore.machine.system import ExecutionProfile
-from simcore.workload.graph import PassPhase
 
 _USUAL_WORDS, _PAGE_WORDS = 3 * 2**20, 512
 """Room for the runs of most programs: 24 MB."""
@@ -55,7 +57,8 @@ def _fresh(count: int) -> Ints:
     return np.frombuffer(mmap(-1, 8 * count), np.int64)
 
 
-_PHASES = frozenset(map(str, PassPhase))
+Fields = dict[str, Any]
+
 _BLOCKS = 16
 _ENTRIES = 2048
 _STATES, _POOL, _BUFFER = 2**13, 2**20, 10 * _ENTRIES
@@ -188,22 +191,71 @@ def layout_of(
 
 def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> f.Layout:
     """Layout of ``live``."""
-    npu = _within_npu(code, profile)
-    sizes = _sizes(code, npu["npu_size"])
-    *starts, end = (f.COUNTERS + np.cumsum([0, *sizes.values()])).tolist()
-    address = dict(zip(sizes, starts, strict=True))
-    return f.Layout(
+    sizes = CodeSizes(
         stages=code.stages,
         categories=len(code.categories),
-        phases=sum([name in _PHASES for name in code.categories]),
+        phases=sum([name in PHASES for name in code.categories]),
         collectives=len(code.shared),
-        instant=int(instant),
+        messages=code.messages,
+        items=code.items,
+        sections=code.sections,
+        ports=code.ports,
+        shift=code.shift,
+        nodes=int(code.fixed[code.program + f.UNITS]),
+        program=code.program,
+        message=code.message,
+        members=code.members,
+        period=code.period,
+    )
+    streams = profile.compute_slots, profile.communication_streams
+    return f.Layout(**layout_fields(sizes, *streams, int(instant)))
+
+
+class CodeSizes(NamedTuple):
+    """Sizes and addresses of a program, or arrays of those of many.
+
+    Attributes:
+        stages, categories, phases, collectives, messages, items, sections, ports: How many; phases
+            are the categories of computing.
+        shift: Bits of a position within a piece.
+        nodes: Length of the nodes and all that belongs to them.
+        program, message, members, period: As in ``PipelineCode``.
+    """
+
+    stages: Any
+    categories: Any
+    phases: Any
+    collectives: Any
+    messages: Any
+    items: Any
+    sections: Any
+    ports: Any
+    shift: Any
+    nodes: Any
+    program: Any
+    message: Any
+    members: Any
+    period: Any
+
+
+def layout_fields(code: CodeSizes, compute_slots: Any, streams: Any, instant: Any) -> Fields:
+    """Layout of ``live``: its fields by name, numbers or arrays as the arguments are."""
+    npu = _within_npu(code, compute_slots, streams)
+    sizes = _sizes(code, npu["npu_size"])
+    *starts, end = accumulate(sizes.values(), initial=f.COUNTERS)
+    address = dict(zip(sizes, starts, strict=True))
+    return dict(
+        stages=code.stages,
+        categories=code.categories,
+        phases=code.phases,
+        collectives=code.collectives,
+        instant=instant,
         shift=code.shift,
         blocks=_BLOCKS,
         program=code.program,
         message=code.message,
         members=code.members,
-        section=int(code.fixed[code.program + f.UNITS]) - code.sections,
+        section=code.nodes - code.sections,
         sections=code.sections,
         period=code.period,
         scratch=address["npu"] + code.stages * npu["npu_size"],
@@ -220,20 +272,20 @@ def _layout(code: PipelineCode, profile: ExecutionProfile, *, instant: bool) -> 
     )
 
 
-def _sizes(code: PipelineCode, npu_size: int) -> dict[str, int]:
+def _sizes(code: CodeSizes, npu_size: Any) -> Fields:
     """Words of each part of ``live``, in order."""
-    stages, accounts = code.stages, code.stages * (len(code.categories) + 1)
-    times = 1 if code.messages < _MANY_MESSAGES else _LARGER
+    stages, accounts = code.stages, code.stages * (code.categories + 1)
+    times = 1 + (_LARGER - 1) * (code.messages >= _MANY_MESSAGES)
     return {
         "npu": (stages + 3) * npu_size,
         "times": code.items * f.TIMES_FIELDS,
-        "course": code.sections * (f.COURSE_FIELDS + len(code.categories)),
+        "course": code.sections * (f.COURSE_FIELDS + code.categories),
         "due": stages,
         "stage": stages * f.STAGE_FIELDS,
         "account": accounts,
         "steady": accounts,
         "arrival": code.messages * f.ARRIVAL_FIELDS,
-        "started": len(code.shared) * (stages + 1),
+        "started": code.collectives * (stages + 1),
         "state": times * _STATES * f.STATE_FIELDS,
         "state_table": times * 2 * _STATES,
         "edge": times * _STATES * f.EDGE_FIELDS,
@@ -249,18 +301,18 @@ def _sizes(code: PipelineCode, npu_size: int) -> dict[str, int]:
     }
 
 
-def _within_npu(code: PipelineCode, profile: ExecutionProfile) -> dict[str, int]:
+def _within_npu(code: CodeSizes, compute_slots: Any, streams: Any) -> Fields:
     """Layout of an NPU."""
-    slots = profile.compute_slots + profile.communication_streams + code.ports
+    slots = compute_slots + streams + code.ports
     lanes, nodes = 2 + code.ports, _BLOCKS << code.shift
     booked = f.SLOT + slots * f.SLOT_FIELDS
-    log = booked + len(code.categories) + 1
+    log = booked + code.categories + 1
     block = log + (_BLOCKS + slots) * f.LOG_FIELDS
     ready = block + 2 * _BLOCKS
     return {
         "slot": f.SLOT,
         "slot_fields": f.SLOT_FIELDS,
-        "compute_slots": profile.compute_slots,
+        "compute_slots": compute_slots,
         "slots": slots,
         "lanes": lanes,
         "booked": booked,

@@ -1,4 +1,4 @@
-"""Iterations of many designs whose programs have one structure, stage by stage."""
+"""Iterations of many designs, stage by stage, those together whose programs have one structure."""
 
 from typing import NamedTuple
 
@@ -7,10 +7,11 @@ import numpy as np
 from simcore.kernels.collectives.phase_members import rounds_ends
 from simcore.kernels.collectives.records import Floats, Ints, Machine, Records
 from simcore.kernels.jit import njit
+from simcore.kernels.many.programs import write_program
 from simcore.kernels.many.tables import RowTimes
 from simcore.kernels.npu import layout as n
-from simcore.kernels.npu.pointers import pointer
-from simcore.kernels.records import record_of
+from simcore.kernels.npu.pointers import pointer, words_at
+from simcore.kernels.records import Record, record_of
 from simcore.kernels.stages import pipeline_finale, pipeline_run
 from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.stage_layout import Layout
@@ -21,6 +22,10 @@ state that fills the iteration, so a longer one is asked for; the order of two e
 here; a time is negative.
 """
 
+GROUP = record_of(np.int64, "program", "first", "behind")
+"""Designs with one structure and layout of memory: number of its program, the first of them and the
+one behind the last."""
+
 SHARED = record_of(np.int64, "phase", "chunk_bytes", "rounds", "delay_ns")
 """A collective between stages: its phase, size of a chunk, chunks one after another, and delay of a
 message in ns; a phase of -1: it has more than one."""
@@ -28,57 +33,53 @@ message in ns; a phase of -1: it has more than one."""
 _NS = 1e-9
 
 
-class Code(NamedTuple):
-    """The program of designs with one structure, as ``PipelineCode`` has it.
+class Codes(NamedTuple):
+    """Programs of designs, and which of these have one.
 
     Attributes:
-        fixed: Which the kernels of the pipeline read.
-        pieces: (P, PIECE_FIELDS) int64, without the times of messages.
-        piece: Their address.
-        members: (K + 1,) int64, where the members of each collective between stages begin.
-        member_stage: Their stages.
-        item: (K,) int64, number of each among the collectives.
-        is_phase: (C,) bool, of each category: time under it is compute.
-        period_batches: Micro-batches in a period of the schedule.
+        programs: (P,) PROGRAM.
+        columns: (P, C) int64, number of each category of a program among all categories.
+        groups: (G,) GROUP.
+        layouts: (G,) records of Layout.
     """
 
-    fixed: Ints
-    pieces: Ints
-    piece: int
-    members: Ints
-    member_stage: Ints
-    item: Ints
-    is_phase: Records
-    period_batches: int
+    programs: Records
+    columns: Ints
+    groups: Records
+    layouts: Records
 
 
 class Designs(NamedTuple):
-    """N designs with one structure: where their times are.
+    """N designs, group by group: where their times are.
 
     Attributes:
-        row: (N,) int64, number in ``RowTimes``.
+        row: (N,) int64, number in ``RowTimes`` and in the tables of machines.
         plan: (N,) int64, number of the plan among these.
         stride: (P,) int64, distance of neighbouring stages in NPU ids, of each plan.
         left: (P,) int64, micro-batches that its iteration has beyond those of its run.
-        operator_ns: (N,) int64, row in *operators*.
-        operators: (T, O) int64, times of operators.
-        unique: (P, C) int64, of each collective its number among those of the plan that differ.
-        links: (N, D) LINK.
-        memory_bytes_per_s: (N,) float64.
-        shared: (N, K) SHARED.
+        first_operator: (N,) int64, where in *operators* those of a design begin.
+        operators: Times of operators.
+        first_unique: (P + 1,) int64, where in *unique* the collectives of a plan begin.
+        unique: Of each collective its number among those of the plan that differ.
+        links: (R, D) LINK, of the machine of each row.
+        memory_bytes_per_s: (R,) float64.
+        first_shared: (N,) int64, where in *shared* those of a design begin.
+        shared: SHARED.
         phases, words: Of the collectives between stages, and their step tables.
-        lead_ns: (N,) int64, how long before the end of such a one its last step was scheduled.
+        lead_ns: (R,) int64, how long before the end of such a one its last step was scheduled.
     """
 
     row: Ints
     plan: Ints
     stride: Ints
     left: Ints
-    operator_ns: Ints
+    first_operator: Ints
     operators: Ints
+    first_unique: Ints
     unique: Ints
     links: Records
     memory_bytes_per_s: Floats
+    first_shared: Ints
     shared: Records
     phases: Records
     words: Ints
@@ -86,13 +87,13 @@ class Designs(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """Iterations of N designs with C categories.
+    """Iterations of N designs with C categories in all.
 
     Attributes:
         state: (N,) int64, one of the outcomes.
         end_ns: (N,) int64, of the iteration.
         compute_s, exposed_s, bubble_s: (N,) float64, means over the stages.
-        category_s: (N, C) float64, likewise by category.
+        category_s: (N, C) float64, likewise by category; what a design has not is left as it is.
     """
 
     state: Ints
@@ -105,46 +106,80 @@ class Ended(NamedTuple):
 
 @njit(cache=True)
 def run_designs(
-    code: Code, designs: Designs, times: RowTimes, live: Ints, at: Layout, out: Ended
+    codes: Codes, designs: Designs, times: RowTimes, fixed: Ints, live: Ints, out: Ended
 ) -> None:
-    """Run all of *designs*, one after the other, in the memory *live*."""
-    operators = designs.operators.shape[1]
-    items = np.zeros(operators + designs.unique.shape[1] + 1, np.int64)
+    """Run all of *designs*, one after the other, with programs in *fixed* and in the memory *live*.
+
+    A program is written once for groups that follow each other, and so are nodes that programs
+    have in common.
+    """
+    written, head, is_known = n.ZERO - 1, n.ZERO, False
+    for number in range(codes.groups.size):
+        group = codes.groups[number]
+        program = codes.programs[group["program"]]
+        if group["program"] != written:
+            is_known = write_program(program, pointer(fixed), program["head"] == head)
+            written, head = group["program"], program["head"]
+        if is_known:
+            _run_group(codes, number, designs, times, fixed, live, out)
+        else:
+            out.state[group["first"] : group["behind"]] = NO_TIME
+
+
+@njit(cache=True)
+def _run_group(
+    codes: Codes,
+    which: int,
+    designs: Designs,
+    times: RowTimes,
+    fixed: Ints,
+    live: Ints,
+    out: Ended,
+) -> None:
+    """Run the designs of a group, whose program is written."""
+    group, at = codes.groups[which], codes.layouts[which]
+    program, columns = codes.programs[group["program"]], codes.columns[group["program"]]
+    operators, first = program["operators"], designs.plan[group["first"]]
+    joint = designs.first_unique[first + 1] - designs.first_unique[first]
+    items = np.zeros(operators + joint + 1, np.int64)
     leads = np.full(items.size, -1, np.int64)
     finish = np.zeros(at.stages, np.int64)
     booked = np.zeros((at.stages, at.categories + 1), np.int64)
-    for number in range(designs.row.size):
-        _gather_times(code, designs, times, number, items, leads)
+    for number in range(group["first"], group["behind"]):
+        _gather_times(program, designs, times, number, items, leads)
         if not _takes_time(at.stages, items[:operators], times, designs.row[number]):
             out.state[number] = NO_TIME
             continue
-        _write_times(code, times, designs.row[number], live, at, items, leads)
-        out.state[number] = _run(code, designs, number, live, at)
+        _write_times(program, fixed, times, designs.row[number], live, at, items, leads)
+        out.state[number] = _run(program, fixed, designs, number, live, at)
         if out.state[number] == UNDECIDED:
             continue
         left = designs.left[designs.plan[number]]
-        period = live[f.PERIODS] * code.period_batches
+        period = live[f.PERIODS] * program["period_batches"]
         if left > 0 and (period == 0 or left % period != 0):
             out.state[number] = NO_PERIOD
             continue
         _read(live, at, left // max(period, 1), finish, booked)
-        _account(code, number, finish, booked, out)
+        _account(program, columns, number, finish, booked, out)
 
 
 @njit(cache=True)
 def _gather_times(
-    code: Code, designs: Designs, times: RowTimes, number: int, items: Ints, leads: Ints
+    program: Record, designs: Designs, times: RowTimes, number: int, items: Ints, leads: Ints
 ) -> None:
     """Times of the operators and collectives of one design; of those between stages 0."""
-    row, operators = designs.row[number], designs.operators.shape[1]
-    items[:operators] = designs.operators[designs.operator_ns[number]]
-    unique = designs.unique[designs.plan[number]]
-    for item in range(unique.size):
-        at = times.first[row] + unique[item]
+    row, plan, operators = designs.row[number], designs.plan[number], program["operators"]
+    first = designs.first_operator[number]
+    items[:operators] = designs.operators[first : first + operators]
+    begin = designs.first_unique[plan]
+    for item in range(designs.first_unique[plan + 1] - begin):
+        at = times.first[row] + designs.unique[begin + item]
         items[operators + item] = times.duration_ns[at]
         leads[operators + item] = times.last_ns[at]
-    for shared in range(code.item.size):
-        items[operators + code.item[shared]] = leads[operators + code.item[shared]] = 0
+    small = words_at(program["small"], program["small_size"])
+    for shared in range(program["joint"]):
+        item = operators + small[program["item"] + shared]
+        items[item] = leads[item] = 0
 
 
 @njit(cache=True)
@@ -162,14 +197,21 @@ def _takes_time(stages: int, operator_ns: Ints, times: RowTimes, row: int) -> bo
 
 @njit(cache=True)
 def _write_times(
-    code: Code, times: RowTimes, row: int, live: Ints, at: Layout, items: Ints, leads: Ints
+    program: Record,
+    fixed: Ints,
+    times: RowTimes,
+    row: int,
+    live: Ints,
+    at: Layout,
+    items: Ints,
+    leads: Ints,
 ) -> None:
     """Put the times of one design in the place of those of the one before."""
-    fixed, first = code.fixed, times.first_message[row]
+    first, small = times.first_message[row], words_at(program["small"], program["small_size"])
     for item in range(items.size):
         place = at.times + item * f.TIMES_FIELDS
         live[place + n.DURATION], live[place + n.LAST_STEP] = items[item], leads[item]
-    size, known = code.pieces.size, 0
+    size, known = program["piece_count"] * f.PIECE_FIELDS, 0
     for stage in range(at.stages):
         next_ns = previous_ns = 0
         if at.stages > 1:
@@ -177,53 +219,60 @@ def _write_times(
             previous_ns = times.message_ns[first + at.stages + stage]
         alike = 0
         while alike < known:
-            piece = code.piece + alike * size
+            piece = program["piece_at"] + alike * size
             if fixed[piece + f.NEXT_NS] == next_ns and fixed[piece + f.PREVIOUS_NS] == previous_ns:
                 break
             alike += 1
         if alike == known:
             known += 1
-            for number in range(code.pieces.shape[0]):
-                piece = code.piece + alike * size + number * f.PIECE_FIELDS
+            for number in range(program["piece_count"]):
+                own = number * f.PIECE_FIELDS
+                piece = program["piece_at"] + alike * size + own
                 for field in range(f.NEXT_NS):
-                    fixed[piece + field] = code.pieces[number, field]
+                    fixed[piece + field] = small[program["pieces"] + own + field]
                 fixed[piece + f.NEXT_NS], fixed[piece + f.PREVIOUS_NS] = next_ns, previous_ns
-        fixed[at.program + stage * f.PROGRAM_FIELDS + f.PIECES] = code.piece + alike * size
+        pieces = at.program + stage * f.PROGRAM_FIELDS + f.PIECES
+        fixed[pieces] = program["piece_at"] + alike * size
 
 
 @njit(cache=True)
-def _run(code: Code, designs: Designs, number: int, live: Ints, at: Layout) -> int:
+def _run(
+    program: Record, fixed: Ints, designs: Designs, number: int, live: Ints, at: Layout
+) -> int:
     """Run one design to its end: ENDED, or UNDECIDED."""
-    fixed_at, live_at = pointer(code.fixed), pointer(live)
+    fixed_at, live_at, row = pointer(fixed), pointer(live), designs.row[number]
+    small = words_at(program["small"], program["small_size"])
     pipeline_run.start(fixed_at, live_at, at)
     while True:
         collective = pipeline_run.run(fixed_at, live_at, at)
         if collective < 0:
             return ENDED if collective == pipeline_run.FINISHED else UNDECIDED
-        first, behind = code.members[collective], code.members[collective + 1]
-        stages = code.member_stage[first:behind]
-        starts, ends = np.empty(stages.size, np.int64), np.empty(stages.size, np.int64)
-        ids = stages * designs.stride[designs.plan[number]]
+        first = small[program["members"] + collective]
+        members = small[program["members"] + collective + 1] - first
+        starts, ends = np.empty(members, np.int64), np.empty(members, np.int64)
+        ids = np.empty(members, np.int64)
         started = at.started + collective * (at.stages + 1) + 1
-        for member in range(stages.size):
-            starts[member] = live[started + stages[member]]
+        for member in range(members):
+            stage = small[program["member_stage"] + first + member]
+            ids[member] = stage * designs.stride[designs.plan[number]]
+            starts[member] = live[started + stage]
         earliest = starts.min()
         starts -= earliest
-        shared = designs.shared[number, collective]
+        shared = designs.shared[designs.first_shared[number] + collective]
         if shared["phase"] < 0:
             return UNDECIDED
         machine = Machine(
-            designs.links[number],
+            designs.links[row],
             np.zeros(0, np.int64),
             shared["delay_ns"],
-            designs.memory_bytes_per_s[number],
+            designs.memory_bytes_per_s[row],
         )
         phase = designs.phases[shared["phase"] : shared["phase"] + 1]
         size, rounds = shared["chunk_bytes"], shared["rounds"]
         if not rounds_ends(phase, designs.words, size, ids, machine, starts, ends, rounds):
             return UNDECIDED
         ends += earliest
-        lead_ns = designs.lead_ns[number]
+        lead_ns = designs.lead_ns[row]
         pipeline_finale.resolve(fixed_at, live_at, at, collective, pointer(ends), lead_ns)
 
 
@@ -245,19 +294,24 @@ def _read(live: Ints, at: Layout, repeated: int, finish: Ints, booked: Ints) -> 
 
 
 @njit(cache=True)
-def _account(code: Code, number: int, finish: Ints, booked: Ints, out: Ended) -> None:
+def _account(
+    program: Record, columns: Ints, number: int, finish: Ints, booked: Ints, out: Ended
+) -> None:
     """Sum the times of the stages up, in the order in which ``IterationResult`` does."""
     if finish.min() < 0 or booked.min() < 0:
         out.state[number] = BELOW_ZERO
         return
     out.end_ns[number] = finish.max()
-    stages, categories = finish.size, code.is_phase.size
+    small = words_at(program["small"], program["small_size"])
+    stages, categories = finish.size, program["categories"]
+    for category in range(categories):
+        out.category_s[number, columns[category]] = 0.0
     for stage in range(stages):
         compute_s = exposed_s = 0.0
         for category in range(categories):
             time_s = booked[stage, category] * _NS
-            out.category_s[number, category] += time_s
-            if code.is_phase[category]:
+            out.category_s[number, columns[category]] += time_s
+            if small[program["is_phase"] + category] != 0:
                 compute_s += time_s
             else:
                 exposed_s += time_s
@@ -267,4 +321,5 @@ def _account(code: Code, number: int, finish: Ints, booked: Ints, out: Ended) ->
     out.compute_s[number] /= stages
     out.exposed_s[number] /= stages
     out.bubble_s[number] /= stages
-    out.category_s[number] /= stages
+    for category in range(categories):
+        out.category_s[number, columns[category]] /= stages

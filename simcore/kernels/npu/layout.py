@@ -4,6 +4,7 @@ Records are told by their *address*, the index of their first field in a flat in
 field by the constants below; an executor adds fields of its own behind them.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -72,6 +73,14 @@ def as_record(layout: Tuple) -> Tuple:
     called with it.
     """
     return cast(Tuple, np.array(tuple(layout), _kind(type(layout))).view(np.recarray)[()])
+
+
+def as_records(kind: type[Tuple], count: int, fields: Mapping[str, Any]) -> Any:
+    """Table of *count* records of a *kind* of layout, from each field's value or values."""
+    table = np.zeros(count, _kind(kind))
+    for name, values in fields.items():
+        table[name] = values
+    return table.view(np.recarray)
 
 
 @cache

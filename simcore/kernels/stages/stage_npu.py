@@ -166,7 +166,15 @@ def _unfinished_exit(fixed: Ints, live: Ints, at: Layout, npu: int, age: int) ->
 
 @njit(cache=True)
 def _finish(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, now: int) -> None:
-    """End a node: its slot is free, its children may be ready, and the NPU walks its nodes."""
+    """End a node, and walk the NPU's nodes."""
+    end_node(fixed, live, at, npu, slot, now)
+    if live[f.FAILURE] == 0:
+        walk(fixed, live, at, npu, now)
+
+
+@njit(cache=True)
+def end_node(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, now: int) -> None:
+    """End a node: its slot is free, and its children may be ready; all but what then starts."""
     book(fixed, live, at, npu, now)
     position, row = live[slot], live[slot + n.ROW]
     live[slot] = -1
@@ -186,16 +194,29 @@ def _finish(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, now: int) 
         live[npu + f.NEXT_PIECE] = -1
         is_open = live[npu + f.GATE] != 0
         enter(fixed, live, at, npu, piece, is_open, live[npu + f.NEXT_AGE])
-    walk(fixed, live, at, npu, now)
 
 
 @njit(cache=True)
 def _start(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, now: int) -> None:
-    """Say what the node in a slot does, which starts now."""
+    """Start the node in a slot now; what concerns others is logged."""
     position = live[slot]
     row = row_of(fixed, live, at, npu, position)
+    start_node(fixed, live, at, npu, slot, row, now)
     kind = fixed[row + n.KIND]
-    block = npu + at.block + 2 * (position >> at.shift)
+    if kind == n.SEND:
+        block = npu + at.block + 2 * (position >> at.shift)
+        unit = live[block + 1] + fixed[row + n.MATE] - fixed[live[block] + f.FIRST_UNIT]
+        _log(live, at, npu, unit, now, slot)
+    elif kind == n.SHARED:
+        _log(live, at, npu, fixed[row + n.MATE], now, slot)
+
+
+@njit(cache=True)
+def start_node(
+    fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, row: int, now: int
+) -> None:
+    """Say what the node at *row* does, which is put into a slot and starts now."""
+    position, kind = live[slot], fixed[row + n.KIND]
     live[npu + at.node + position] = f.RUNS
     live[npu + f.NUMBERS] += 1
     times = at.times + fixed[row + f.ITEM]
@@ -205,12 +226,10 @@ def _start(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, now: int) -
         live[slot + f.CAUSE] = live[npu + f.UNDER_WAY]
         live[slot + f.CAUSE_DECIDED] = live[npu + f.DECIDED]
         forward = fixed[row + f.DIRECTION] > 0
-        end = now + fixed[live[block] + (f.NEXT_NS if forward else f.PREVIOUS_NS)]
-        unit = live[block + 1] + fixed[row + n.MATE] - fixed[live[block] + f.FIRST_UNIT]
-        _log(live, at, npu, unit, now, end, slot)
+        piece = live[npu + at.block + 2 * (position >> at.shift)]
+        end = now + fixed[piece + (f.NEXT_NS if forward else f.PREVIOUS_NS)]
     elif kind == n.SHARED:
         end = n.NEVER
-        _log(live, at, npu, fixed[row + n.MATE], now, end, slot)
     live[slot + n.END] = end
     live[slot + f.SCHEDULED] = scheduled_at(live, times, now, end)
     live[slot + f.NUMBER] = live[npu + f.NUMBERS]
@@ -220,11 +239,12 @@ def _start(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, now: int) -
 
 
 @njit(cache=True)
-def _log(live: Ints, at: Layout, npu: int, what: int, start: int, end: int, slot: int) -> None:
+def _log(live: Ints, at: Layout, npu: int, what: int, start: int, slot: int) -> None:
+    """Log the node in a slot, which has started."""
     entry = npu + at.log + live[npu + f.LOGGED] * f.LOG_FIELDS
     live[entry] = what
     live[entry + f.LOG_START] = start
-    live[entry + f.LOG_END] = end
+    live[entry + f.LOG_END] = live[slot + n.END]
     live[entry + f.LOG_CAUSE] = live[slot + f.CAUSE]
     live[entry + f.LOG_CAUSE_DECIDED] = live[slot + f.CAUSE_DECIDED]
     live[npu + f.LOGGED] += 1

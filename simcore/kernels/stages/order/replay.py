@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
-from simcore.kernels.npu.feeder import ends_too, scheduled_at, take_next
+from simcore.kernels.npu.feeder import ends_too, take_next
 from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.order import history as h
 from simcore.kernels.stages.pipeline_messages import (
@@ -20,7 +20,15 @@ from simcore.kernels.stages.pipeline_messages import (
 )
 from simcore.kernels.stages.stage_layout import Layout
 from simcore.kernels.stages.stage_memo import ARRIVAL
-from simcore.kernels.stages.stage_npu import clear, enter, next_slot, receive, release, row_of
+from simcore.kernels.stages.stage_npu import (
+    clear,
+    end_node,
+    enter,
+    next_slot,
+    receive,
+    row_of,
+    start_node,
+)
 from simcore.kernels.stages.stage_states import has_started, restore
 
 # An entry of a trace: the one before of its record (0: none), the unit and the place of the node,
@@ -313,22 +321,8 @@ def _finish(
     record: int,
     cause: tuple[int, int, int, int],
 ) -> None:
-    """``stage_npu``'s end of a node, but what starts is traced."""
-    position, row = live[slot], live[slot + n.ROW]
-    live[slot] = -1
-    live[npu + at.node + position] = f.DONE
-    release(fixed, live, at, npu, position >> at.shift << at.shift, row)
-    if position == live[npu + f.LOSS_AT]:
-        live[npu + f.LOSS_AT] = -1
-        block = live[npu + f.BLOCKS] - 1
-        piece = live[npu + at.block + 2 * block]
-        waiting = fixed[piece + f.OUTSIDE] + f.NODE_FIELDS
-        release(fixed, live, at, npu, block << at.shift, waiting)
-    if position == live[npu + f.LAST_NODE]:
-        piece = live[npu + f.NEXT_PIECE]
-        live[npu + f.NEXT_PIECE] = -1
-        is_open = live[npu + f.GATE] != 0
-        enter(fixed, live, at, npu, piece, is_open, live[npu + f.NEXT_AGE])
+    """End a node; what then starts is traced."""
+    end_node(fixed, live, at, npu, slot, now)
     _walk(fixed, live, at, npu, now, record, cause)
 
 
@@ -348,7 +342,7 @@ def _walk(
         if slot < 0:
             return
         row = row_of(fixed, live, at, npu, live[slot])
-        _start(fixed, live, at, npu, slot, row, now)
+        start_node(fixed, live, at, npu, slot, row, now)
         entry = live[f.TRACE_END]
         if entry + ENTRY_FIELDS > at.decision or fixed[row + n.KIND] == n.SHARED:
             live[record + h.TRACED] = h.LOST
@@ -362,25 +356,3 @@ def _walk(
         live[entry + CAUSE_UNIT], live[entry + CAUSE_PLACE] = cause[1], cause[2]
         live[entry + CAUSE_SCHEDULED] = cause[3]
         live[record + h.ENTRY] = entry
-
-
-@njit(cache=True)
-def _start(fixed: Ints, live: Ints, at: Layout, npu: int, slot: int, row: int, now: int) -> None:
-    """Note when the node in a slot ends, which starts now."""
-    position, times = live[slot], at.times + fixed[row + f.ITEM]
-    end = now + live[times + n.DURATION]
-    live[npu + at.node + position] = f.RUNS
-    live[npu + f.NUMBERS] += 1
-    live[slot + f.CAUSE] = live[slot + f.CAUSE_DECIDED] = n.NEVER
-    if fixed[row + n.KIND] == n.SEND:
-        live[slot + f.CAUSE] = live[npu + f.UNDER_WAY]
-        live[slot + f.CAUSE_DECIDED] = live[npu + f.DECIDED]
-        piece = live[npu + at.block + 2 * (position >> at.shift)]
-        forward = fixed[row + f.DIRECTION] > 0
-        end = now + fixed[piece + (f.NEXT_NS if forward else f.PREVIOUS_NS)]
-    live[slot + n.END] = end
-    live[slot + f.SCHEDULED] = scheduled_at(live, times, now, end)
-    live[slot + f.NUMBER] = live[npu + f.NUMBERS]
-    live[slot + n.ROW] = row
-    if position == live[npu + f.LAST_NODE]:
-        live[npu + f.LAST_ENDS] = end
