@@ -90,6 +90,15 @@ class Judge:
         self._met: set[int] = set()
         self._room: int | None = None
 
+    @property
+    def sees_far(self) -> bool:
+        """True if guesses of designs that are unlike all known ones are worth following.
+
+        Those of a model that nothing proven leads are not: it is too sure, and breeding by it again
+        and again gathers all proposals of a lesson in one place.
+        """
+        return self._is_bounded or not self._models
+
     def make_room(self, plans: int | None) -> None:
         """Let the closest bound be asked of so many plans of which it is not known; None: all."""
         self._room = plans
