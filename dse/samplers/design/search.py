@@ -259,10 +259,9 @@ class DesignSearch:
     def _bred(self, litter: Litter) -> Bred:
         """Children of the best, then of the most promising of these, and what all promise.
 
-        Designs that differ in many decisions from all known ones are reached so, where bounds lead
-        the model: without them it is too sure of what is far, and one generation is bred. Where
-        limits are broken, what lies around the most promising that may break one is judged too:
-        one step may break a limit that the next one keeps.
+        Designs that differ in many decisions from all known ones are reached so, where the model
+        sees a way. Where limits are broken, what lies around the most promising that may break one
+        is judged too: one step may break a limit that the next one keeps.
         """
         known, rng = self._archive.knows, self._generator(self._told, _CHILDREN)
         bred = Bred(self._judge, self._breeder.children(self._elite, litter, known, rng))
@@ -270,16 +269,12 @@ class DesignSearch:
             promise = bred.promise
             if bred.bold is None or promise is None or not len(bred.genomes):
                 break
-            found = []
-            if self._judge.sees_far:
-                parents = bred.genomes.at(self._promising(promise, turn))
-                found.append(self._breeder.offspring(parents, litter.children, known, rng))
+            parents = bred.genomes.at(self._promising(promise, turn))
+            found = self._breeder.offspring(parents, litter.children, known, rng)
             if bred.doubts is not None:
                 chosen = bred.genomes.at(self._beyond(bred.bold, turn, litter.swept))
-                found.append(self._breeder.around(chosen, known))
-            if not found:
-                break
-            bred.add(Genomes.joined(found).distinct())
+                found = Genomes.joined([found, self._breeder.around(chosen, known)]).distinct()
+            bred.add(found)
         return bred
 
     def _planned(self, results: int) -> Genomes | None:
@@ -292,9 +287,19 @@ class DesignSearch:
         return self._whole.plan(self._archive.knows, self._weights(_WHOLE, results + results // 4))
 
     def _promising(self, promise: Floats, turn: int) -> NDArray[np.int64]:
-        """Numbers of designs that are the best by some weights of the objectives."""
-        draws = self._weights(turn, self._settings.parents)
-        return np.unique([scalarised(promise.T, weights).argmin() for weights in draws])
+        """Numbers of designs that are the best by some weights of the objectives.
+
+        Where no bounds lead the model it is too sure of the few that are the best by many weights,
+        and breeding these again and again gathers a lesson's proposals in one place: there, each of
+        the weights chooses another design.
+        """
+        chosen = np.zeros(len(promise), bool)
+        for weights in self._weights(turn, self._settings.parents):
+            values = scalarised(promise.T, weights)
+            if not self._judge.is_led:
+                values[chosen] = np.inf
+            chosen[values.argmin()] = True
+        return np.flatnonzero(chosen)
 
     def _beyond(self, bold: Floats, turn: int, count: int) -> NDArray[np.int64]:
         """Numbers of the best designs by *count* weights, if no limit counted."""

@@ -91,12 +91,8 @@ class Judge:
         self._room: int | None = None
 
     @property
-    def sees_far(self) -> bool:
-        """True if guesses of designs that are unlike all known ones are worth following.
-
-        Those of a model that nothing proven leads are not: it is too sure, and breeding by it again
-        and again gathers all proposals of a lesson in one place.
-        """
+    def is_led(self) -> bool:
+        """True if proven bounds lead the guesses, or there are none but of refusals."""
         return self._is_bounded or not self._models
 
     def make_room(self, plans: int | None) -> None:
