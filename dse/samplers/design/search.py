@@ -260,12 +260,14 @@ class DesignSearch:
         """Children of the best, then of the most promising of these, and what all promise.
 
         Designs that differ in many decisions from all known ones are reached so, where the model
-        sees a way. Where limits are broken, what lies around the most promising that may break one
-        is judged too: one step may break a limit that the next one keeps.
+        sees a way: in every other lesson where no bounds lead it, for such ways gather a lesson's
+        proposals in one place. Where limits are broken, what lies around the most promising that
+        may break one is judged too: one step may break a limit that the next one keeps.
         """
         known, rng = self._archive.knows, self._generator(self._told, _CHILDREN)
         bred = Bred(self._judge, self._breeder.children(self._elite, litter, known, rng))
-        for turn in range(1, self._settings.generations):
+        goes_far = self._judge.is_led or self._lessons % 2
+        for turn in range(1, self._settings.generations if goes_far else 1):
             promise = bred.promise
             if bred.bold is None or promise is None or not len(bred.genomes):
                 break
@@ -289,9 +291,8 @@ class DesignSearch:
     def _promising(self, promise: Floats, turn: int) -> NDArray[np.int64]:
         """Numbers of designs that are the best by some weights of the objectives.
 
-        Where no bounds lead the model it is too sure of the few that are the best by many weights,
-        and breeding these again and again gathers a lesson's proposals in one place: there, each of
-        the weights chooses another design.
+        Where no bounds lead the model it is too sure of the few that are the best by many weights:
+        there, each of the weights chooses another design.
         """
         chosen = np.zeros(len(promise), bool)
         for weights in self._weights(turn, self._settings.parents):
