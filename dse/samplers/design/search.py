@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dse.samplers.base import Prices
 from dse.samplers.design.archive import Archive
+from dse.samplers.design.bred import Bred
 from dse.samplers.design.breeder import Breeder
 from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes, Keys
 from dse.samplers.design.columns.space import GenomeSpace
@@ -237,7 +238,8 @@ class DesignSearch:
         if litter is not None:
             bred = self._planned(results)
             if bred is None:
-                bred, promise = self._bred(litter)
+                own = self._bred(litter)
+                bred, promise = own.genomes, own.promise
         self._pools = self._new_pools()
         self._pools.fill(self._elite, results, bred, promise)
         self._offer_untried()
@@ -254,34 +256,28 @@ class DesignSearch:
         if promise is not None:
             self._pools.offer(found, promise)
 
-    def _bred(self, litter: Litter) -> tuple[Genomes, Floats | None]:
+    def _bred(self, litter: Litter) -> Bred:
         """Children of the best, then of the most promising of these, and what all promise.
 
         Designs that differ in many decisions from all known ones are reached so, where the model
-        sees a way. Where limits are broken, what lies around the most promising that may break one
-        is judged too: one step may break a limit that the next one keeps.
+        sees a way: in every other lesson where no bounds lead it, for such ways gather a lesson's
+        proposals in one place. Where limits are broken, what lies around the most promising that
+        may break one is judged too: one step may break a limit that the next one keeps.
         """
         known, rng = self._archive.knows, self._generator(self._told, _CHILDREN)
-        bred = self._breeder.children(self._elite, litter, known, rng)
-        bold, doubts = self._judge.hopes(bred), self._judge.doubts(bred)
-        for turn in range(1, self._settings.generations):
-            if bold is None or not len(bred):
+        bred = Bred(self._judge, self._breeder.children(self._elite, litter, known, rng))
+        goes_far = self._judge.is_led or self._lessons % 2
+        for turn in range(1, self._settings.generations if goes_far else 1):
+            promise = bred.promise
+            if bred.bold is None or promise is None or not len(bred.genomes):
                 break
-            parents = bred.at(self._promising(_sum(bold, doubts), turn))
+            parents = bred.genomes.at(self._promising(promise, turn))
             found = self._breeder.offspring(parents, litter.children, known, rng)
-            if doubts is not None:
-                chosen = bred.at(self._beyond(bold, turn, litter.swept))
+            if bred.doubts is not None:
+                chosen = bred.genomes.at(self._beyond(bred.bold, turn, litter.swept))
                 found = Genomes.joined([found, self._breeder.around(chosen, known)]).distinct()
-            found = found.without(bred)
-            if len(found):
-                more, unsure = self._judge.hopes(found), self._judge.doubts(found)
-                assert more is not None, "what was known of the others is known of these"
-                bold = np.concatenate([bold, more])
-                if doubts is not None:
-                    assert unsure is not None, "likewise"
-                    doubts = np.concatenate([doubts, unsure])
-                bred = Genomes.joined([bred, found])
-        return bred, None if bold is None else _sum(bold, doubts)
+            bred.add(found)
+        return bred
 
     def _planned(self, results: int) -> Genomes | None:
         """Designs to try next in a small space, all of which is looked at; None: breed.
@@ -293,9 +289,18 @@ class DesignSearch:
         return self._whole.plan(self._archive.knows, self._weights(_WHOLE, results + results // 4))
 
     def _promising(self, promise: Floats, turn: int) -> NDArray[np.int64]:
-        """Numbers of designs that are the best by some weights of the objectives."""
-        draws = self._weights(turn, self._settings.parents)
-        return np.unique([scalarised(promise.T, weights).argmin() for weights in draws])
+        """Numbers of designs that are the best by some weights of the objectives.
+
+        Where no bounds lead the model it is too sure of the few that are the best by many weights:
+        there, each of the weights chooses another design.
+        """
+        chosen = np.zeros(len(promise), bool)
+        for weights in self._weights(turn, self._settings.parents):
+            values = scalarised(promise.T, weights)
+            if not self._judge.is_led:
+                values[chosen] = np.inf
+            chosen[values.argmin()] = True
+        return np.flatnonzero(chosen)
 
     def _beyond(self, bold: Floats, turn: int, count: int) -> NDArray[np.int64]:
         """Numbers of the best designs by *count* weights, if no limit counted."""
@@ -348,10 +353,6 @@ class DesignSearch:
                 kinds = ("untried", *kinds)
             weights = drawn_weights(self._objectives, self._aims.searched(self._objectives), random)
         return self._pools.best(kinds, accept, weights)
-
-
-def _sum(promises: Floats, doubts: Floats | None) -> Floats:
-    return promises if doubts is None else promises + doubts
 
 
 _BEYOND = 4

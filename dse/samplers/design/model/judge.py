@@ -90,6 +90,11 @@ class Judge:
         self._met: set[int] = set()
         self._room: int | None = None
 
+    @property
+    def is_led(self) -> bool:
+        """True if proven bounds lead the guesses, or there are none but of refusals."""
+        return self._is_bounded or not self._models
+
     def make_room(self, plans: int | None) -> None:
         """Let the closest bound be asked of so many plans of which it is not known; None: all."""
         self._room = plans

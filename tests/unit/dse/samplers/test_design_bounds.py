@@ -3,10 +3,12 @@
 from random import Random
 
 import numpy as np
+import pytest
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dse.samplers.design import DesignSearch, Genomes, GenomeSpace, Settings
-from dse.samplers.design.breeder import Breeder
+from dse.samplers.design.breeder import Breeder, IsKnown
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.model.aims import EachByItself
 from dse.samplers.design.model.judge import Judge
@@ -114,3 +116,34 @@ def test_untried_plans_are_other_than_those_that_are_tried() -> None:
     assert tried.isdisjoint(breeder.plans(found))
     knobs = {SPACE.knobs[at].name for at in range(len(SPACE.knobs))[breeder.largest]}
     assert knobs == {"tp", "pp", "dp"}
+
+
+def test_without_bounds_fewer_generations_have_more_parents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With one objective all weights agree on the best: only bounds make one parent enough."""
+    monkeypatch.setattr("dse.samplers.design.search.is_small", lambda space: False)
+    whole, counts = Breeder.offspring, list[int]()
+
+    def offspring(
+        self: Breeder, parents: Genomes, number: int, known: IsKnown, rng: Generator
+    ) -> Genomes:
+        counts.append(len(parents))
+        return whole(self, parents, number, known, rng)
+
+    monkeypatch.setattr(Breeder, "offspring", offspring)
+
+    def parents(hopes: Rugged | None) -> list[int]:
+        counts.clear()
+        search = DesignSearch(SPACE, seed=1, hopes=hopes)
+        for _ in range(160):
+            genome = search.ask()
+            assert genome is not None
+            one = Genomes.of([genome])
+            search.tell(genome, [float(Rugged().closest(one)[0, 0])], 0.0)
+        return list(counts)
+
+    led, alone = parents(Rugged()), parents(None)
+    assert set(led) == {1}
+    assert set(alone) == {Settings().parents}
+    assert 0 < len(alone) <= 0.6 * len(led)
