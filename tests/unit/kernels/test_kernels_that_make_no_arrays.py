@@ -10,7 +10,8 @@ import simcore
 
 KERNELS = Path(simcore.__file__).parent / "kernels"
 PLAIN = {"range", "min", "max", "abs", "int", "float", "bool", "len", "round"}
-PLAIN |= {f"np.{name}" for name in ("sqrt", "log", "cos", "ceil", "floor", "isinf", "uint64", "int64")}
+NUMPY = ("sqrt", "log", "cos", "ceil", "floor", "isinf", "uint64", "int64")
+PLAIN |= {f"np.{name}" for name in NUMPY}
 
 
 def said() -> dict[str, ast.FunctionDef]:
