@@ -118,17 +118,6 @@ def _where_they_lose_and_messages_meet(times: ProgramTimes, machine: MachineTime
     return Choice(engine=Engine.NODES, reason=f"{reason}; {times.loose}" if times.loose else reason)
 
 
-def check_each_npu(times: ProgramTimes, machine: MachineTimes) -> None:
-    """Refuse to follow the NPUs of a stage one by one where computes lose time to communication.
-
-    Raises:
-        ConfigError: They do.
-    """
-    if times.taking is not None:
-        rule = "must be together to tell each node, where a mover is named (system.mover)"
-        raise ConfigError("system.phase_end", rule, got=machine.system.phase_end)
-
-
 def _where_messages_meet(times: ProgramTimes, machine: MachineTimes) -> Choice:
     loose = times.loose
     if not loose:

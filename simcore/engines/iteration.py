@@ -15,12 +15,16 @@ from simcore.engines.choose import (
     UNITS_UNLIKE,
     Choice,
     Engine,
-    check_each_npu,
     choose,
     followed,
     follows_all,
 )
-from simcore.engines.classes.by_classes import run_by_classes, run_nodes, run_steady
+from simcore.engines.classes.by_classes import (
+    run_by_classes,
+    run_last_nodes,
+    run_nodes,
+    run_steady,
+)
 from simcore.engines.classes.on_links import run_on_links
 from simcore.engines.classes.run import NodeTimes, Ran
 from simcore.engines.each_npu import run_every_npu
@@ -226,10 +230,10 @@ class IterationRunner:
                 ran = Ran.of_nodes(graph, *followed_by_stages)
                 return self._iteration(graph, counts, times, choice, ran)
             choice = followed(times, machine)
-        if choice.engine in (Engine.EVENTS, Engine.CLASSES):
-            check_each_npu(times, machine)
-            choice = Choice(engine=Engine.EVENTS, reason=choice.reason)
+        if choice.engine is Engine.EVENTS:
             ran = run_every_npu(graph, times, machine)
+        elif choice.engine is Engine.CLASSES:
+            ran = Ran.of_nodes(graph, *run_last_nodes(graph, times, machine))
         else:
             choice = EVERY_NODE if choice.engine is Engine.STAGES else choice
             ran = Ran.of_nodes(graph, *run_nodes(graph, times, machine))

@@ -8,13 +8,13 @@ from random import Random
 import numpy as np
 import pytest
 from every_case import with_every
+from every_message import FOLLOW
 from outside_algorithms import OUTSIDE
 from outside_topologies import OUTSIDE_TOPOLOGIES
 from small_models import DLRM
 
 from simcore.collectives import ALGORITHMS as registered
 from simcore.compute import COMPUTE_MODELS
-from simcore.engines import machine_times
 from simcore.engines.classes import by_classes
 from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.errors import ConfigError, InfeasibleError, SimulationError
@@ -136,11 +136,25 @@ def every_npu(case: Case) -> Iteration | str | None:
     """By the engine of every NPU and message: who waits for ever if so; None: it cannot."""
     workload, plan, platform, system = case
     try:
-        return runner(platform, system).run_graph(build_graph(workload, plan))
+        return runner(platform, system).run_graph(build_graph(workload, plan), FOLLOW)
     except SimulationError as error:
         return str(error) if "waits for its" in str(error) else None
     except ConfigError:
         return None
+
+
+def compare_nodes(case: Case, expected: Iteration) -> None:
+    """See whether each node of the NPUs that end last is told as the engine of every NPU does."""
+    workload, plan, platform, system = case
+    told = runner(platform, system).run_graph(build_graph(workload, plan))
+    assert told.nodes is not None
+    assert expected.nodes is not None
+    ours, theirs = told.nodes.execution, expected.nodes.execution
+    np.testing.assert_array_equal(ours.start_ns, theirs.start_ns)
+    np.testing.assert_array_equal(ours.end_ns, theirs.end_ns)
+    np.testing.assert_array_equal(told.finish_ns, expected.finish_ns)
+    np.testing.assert_array_equal(told.booked_ns, expected.booked_ns)
+    SEEN["told of another than the first"] += ours.last is not None and bool(ours.last.any())
 
 
 def held_together(case: Case) -> Iteration:
@@ -177,6 +191,7 @@ def test_classes_end_when_every_single_npu_ends(kind: Callable[[int], Case], see
     found = runner(platform, system).run(workload, plan)
     np.testing.assert_array_equal(found.finish_ns, expected.finish_ns)
     np.testing.assert_array_equal(found.booked_ns, expected.booked_ns)
+    compare_nodes(case, expected)
     last = int(found.finish_ns.max())
     assert last <= int(bound.finish_ns.max())  # holding members never makes them faster
     SEEN["compared"] += 1
@@ -192,6 +207,7 @@ def test_most_of_these_were_compared() -> None:
     assert SEEN["waited for ever, with_experts"] > 0
     assert SEEN["waited for ever, with_tables"] > 0
     assert SEEN["leapt over a steady state"] > 0
+    assert SEEN["told of another than the first"] > 10
 
 
 def on_other_networks(seed: int) -> Case:
@@ -226,12 +242,12 @@ def test_components_from_outside_end_when_every_single_npu_ends(
         found = runner(platform, system).run(workload, plan)
     except (InfeasibleError, ConfigError, SimulationError):
         return  # groups do not tile the machine, or an algorithm does not run in all of them
-    monkeypatch.setattr(machine_times, "unlike_groups", lambda *_: "this test")
     expected = every_npu((workload, plan, platform, system))
     if not isinstance(expected, Iteration):
         return
     assert expected.nodes is not None
     np.testing.assert_array_equal(found.finish_ns, expected.finish_ns)
+    compare_nodes((workload, plan, platform, system), expected)
     SEEN["on other networks"] += 1
     SEEN["as one run of the engine"] += found.nodes is not None
     SEEN["by classes, on other networks"] += 1 < found.simulated_npus < platform.npus

@@ -100,6 +100,26 @@ def run_nodes(
     return lowered, run
 
 
+def run_last_nodes(
+    graph: TrainingGraph, times: ProgramTimes, machine: MachineTimes
+) -> tuple[Lowered, Execution]:
+    """Run every node of *graph*; of each stage the NPU that ends last is told.
+
+    Which one that is shows at the end, so that it may run twice.
+
+    Raises:
+        InfeasibleError: NPUs that fall out of step wait for each other for ever.
+        SimulationError: They are too many, or the stages wait for each other for ever.
+    """
+    lowered, first = _run(times, machine, graph, None)
+    assert first.last is not None
+    if not first.last.any():
+        return lowered, first
+    lowered = _lowered(graph, times, machine)
+    one = _executor(graph, lowered, times, machine, in_step=False)
+    return lowered, one.run(machine.system.profile, told=first.last)
+
+
 def _lowered(graph: TrainingGraph, times: ProgramTimes, machine: MachineTimes) -> Lowered:
     lowered = lower(
         graph,

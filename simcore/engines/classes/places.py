@@ -38,6 +38,12 @@ class NpuClasses:
         """K."""
         return int(self.class_of.max()) + 1
 
+    @property
+    def firsts(self) -> Ints:
+        """(K,) int64, the first member of each class."""
+        firsts: Ints = np.unique(self.class_of, return_index=True)[1]
+        return firsts
+
 
 class AlikePlaces:
     """The members of one stage and the lines of their groups.

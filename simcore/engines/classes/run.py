@@ -39,6 +39,7 @@ class Execution:
             column is idle time.
         events: Events handled; where an NPU stands for others, nodes that have ended.
         npus: NPUs that were followed, each for all that behave alike.
+        last: (S,) int64, member of each stage that ends last, the first of those that do.
         period: What one period of the steady state adds; None where none was looked for or found.
         is_whole: False if it was left before its end, as no answer could come of it.
     """
@@ -49,6 +50,7 @@ class Execution:
     booked_ns: Ints
     events: int
     npus: int
+    last: Ints | None = None
     period: Period | None = None
     is_whole: bool = True
 
@@ -95,6 +97,7 @@ class Executor:
         profile: ExecutionProfile,
         repeats: Repeats | None = None,
         sends: Sends | None = None,
+        told: Ints | None = None,
     ) -> Execution:
         """Run to the end.
 
@@ -102,6 +105,7 @@ class Executor:
             profile: What an NPU does at once.
             repeats: Where the programs repeat themselves; None: no steady state is looked for.
             sends: Carries messages; None: they take the time that their nodes have.
+            told: (S,) int64, member of each stage whose nodes are told; None: the first.
 
         Raises:
             InfeasibleError: NPUs that fall out of step wait for each other for ever.
@@ -110,7 +114,7 @@ class Executor:
         room = max(_FIRST_ROOM, self._free_at_once())
         while True:
             watch = PeriodWatch(self._graph, self._lowered.stage_start, repeats, sends)
-            state = self._started(profile, room, watch.marks)
+            state = self._started(profile, room, watch.marks, told)
             if self._run(state, watch, sends):
                 break
             room *= 4
@@ -128,6 +132,7 @@ class Executor:
             booked_ns=booked,
             events=int(state.counter[f.ENDED_NODES]),
             npus=state.npu.shape[0],
+            last=state.classes.firsts[last % classes],
             period=watch.found(last),
             is_whole=not watch.is_settled,
         )
@@ -137,11 +142,13 @@ class Executor:
         free = self._tables.node[:-1, MISSING] == 0
         return int(np.bincount(self._tables.node[:-1, f.STAGE][free]).max(initial=0))
 
-    def _started(self, profile: ExecutionProfile, room: int, marks: Ints) -> ClassState:
+    def _started(
+        self, profile: ExecutionProfile, room: int, marks: Ints, told: Ints | None
+    ) -> ClassState:
         first, members = self._lowered.stage_start, self._graph.plan.npus_per_stage
         categories = len(self._lowered.categories)
         state = started(self._tables, first, categories, profile, members, room)
-        state.marks = marks
+        state.marks, state.told = marks, state.told if told is None else told
         settle(state, self._tables, np.empty((0, 4), np.int64))
         state.counter[f.LEAD], state.counter[f.HORIZON] = self._ends.between.lead_ns, NEVER
         return state

@@ -30,6 +30,7 @@ class ClassState:
         first: (S + 1,) int64, where the nodes of each stage begin.
         shift: (S,) int64, difference of a node's position and its column in ``waits``.
         marks: Nodes of the first stage at which the kernel stops.
+        told: (S,) int64, member of each stage whose nodes are told.
     """
 
     node: Ints
@@ -44,6 +45,7 @@ class ClassState:
     first: Ints
     shift: Ints
     marks: Ints
+    told: Ints
 
     @property
     def arrays(self) -> tuple[Ints, Ints, NpuLayout, Ints, Waits, Ints, Ints]:
@@ -105,6 +107,7 @@ def started(
         first=first,
         shift=np.zeros(stages, np.int64),
         marks=np.empty(0, np.int64),
+        told=np.zeros(stages, np.int64),
     )
 
 
@@ -113,7 +116,7 @@ def settle(state: ClassState, tables: ClassTables, events: Ints) -> None:
     counter, npus = state.counter[: f.COUNTERS], state.npu.shape[0]
     counter[f.CLASSES], counter[f.NEW_AXIS] = state.classes.count, -1
     counter[f.TAKES] = int(tables.takes)
-    state.table = tables.write(counter, state.classes, state.marks, state.shift)
+    state.table = tables.write(counter, state.classes, state.marks, state.shift, state.told)
     most = npus * int(state.at.slots)
     state.counter = np.concatenate([counter, np.zeros(3 * most, np.int64)])
     state.memo = empty_memo(_FIRST_PLACES)

@@ -66,9 +66,12 @@ class ClassTables:
             ],
         }
 
-    def write(self, counter: Ints, classes: NpuClasses, marks: Ints, shift: Ints) -> Ints:
+    def write(
+        self, counter: Ints, classes: NpuClasses, marks: Ints, shift: Ints, told: Ints
+    ) -> Ints:
         """The table with the groups of *classes*; where its parts lie is written to *counter*."""
         parts = {**self._parts, **self._groups(classes), f.MARKS: [*marks, -1], f.SHIFT: shift}
+        parts[f.TOLD] = classes.class_of[told]
         arrays = [np.asarray(part, np.int64).ravel() for part in parts.values()]
         counter[list(parts)] = np.cumsum([0, *[array.size for array in arrays[:-1]]])
         return np.concatenate(arrays)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from simcore.kernels.npu.layout import HEADER, NpuLayout
 
 # A node: what the feeder knows (``npu.layout``; the MATE of a send is its receive), its stage, when
-# it started and ended on the first of its stage's NPUs (-1: not yet), which collective of those
+# it started and ended on the NPU that is told of its stage (-1: not yet), which collective of those
 # that depend on when their members begin (-1: none), and parts in 1 / WHOLE: of the cores and of
 # the memory bandwidth that communication takes, or of its rate that a compute loses with them.
 STAGE, STARTED, HAS_ENDED, ITEM, CORES, MEMORY, NODE_FIELDS = range(7, 14)
@@ -71,8 +71,9 @@ MARKS, SHIFT, TURN_OF, TAKES_TURN, LEAD = 18, 19, 20, 21, 22
 # Where sends are carried by a network outside the kernel: nothing later than a time happens, where
 # in ``counter`` the sends that have begun since are told (0: sends take their own time), how many.
 HORIZON, OUTBOX, SENT = 23, 24, 25
-# Whether communication takes cores or memory bandwidth from computes (0: it takes nothing).
-TAKES, COUNTERS = 26, 27
+# Whether communication takes cores or memory bandwidth from computes (0: it takes nothing), and
+# per stage the class whose nodes are told.
+TAKES, TOLD, COUNTERS = 26, 27, 28
 
 # Why the kernel is left: nothing is left to happen; a collective's members have all begun; a group
 # tells NPUs apart for the first time; a mark was passed; there is too little room; sends have begun

@@ -158,7 +158,7 @@ def _finish(
     c = who % counter[f.CLASSES]
     shift = table[counter[f.SHIFT] + fixed[row + f.STAGE]]
     waits[c, position - shift] = f.ENDED
-    if c == 0:
+    if c == table[counter[f.TOLD] + fixed[row + f.STAGE]]:
         fixed[row + f.HAS_ENDED] = now
     counter[f.ENDED_NODES] += 1
     if fixed[row + n.KIND] != n.RECV:
@@ -207,11 +207,12 @@ def _walk(
 ) -> None:
     """Post the free receives, the last one first, and begin the ready nodes whose slot is free."""
     npu, c = who * at.npu_size, who % counter[f.CLASSES]
+    is_told = c == table[counter[f.TOLD] + who // counter[f.CLASSES]]
     while live[npu + f.TO_POST] > 0:
         live[npu + f.TO_POST] -= 1
         position = live[npu + at.ready + at.lanes * at.room + live[npu + f.TO_POST]]
         column = _column(fixed, table, counter, position)
-        if c == 0:
+        if is_told:
             fixed[position * f.NODE_FIELDS + f.STARTED] = now
         if waits[c, column] == 0:
             waits[c, column] = f.POSTED
@@ -224,7 +225,7 @@ def _walk(
             return
         position = live[slot]
         waits[c, _column(fixed, table, counter, position)] = f.RUNS
-        if c == 0:
+        if is_told:
             fixed[position * f.NODE_FIELDS + f.STARTED] = now
         _begin(fixed, live, at, table, event, counter, who, slot, now)
 
