@@ -1,6 +1,7 @@
 """Holds the proposals of any sampler against what is known before a design is simulated."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from random import Random
 from typing import Any
 
 from dse.samplers.base import Outcome, Prices, Proposal, Proposer, ProposerInput
@@ -9,17 +10,18 @@ from dse.samplers.design.screen import screen_of
 from dse.samplers.study_proposer import OptunaProposer
 from dse.space import Check, Design
 
-_TRIES, _VARIATIONS = 20, 200
-"""Proposals that are turned down, one after another, before one is varied, and how often that is:
-then it costs a trial as it is."""
+_TRIES, _VARIATIONS, _LOT, _LOTS = 20, 200, 256, 20
+"""Proposals that are turned down, one after another, before one is varied, how often that is before
+designs are drawn instead, and lots of these: then it costs a trial as it is."""
 
 
 class ScreenedProposer(Proposer[Any]):
     """Asks its sampler again in place of a design that breaks a rule, does not fit or is beaten.
 
     Such a proposal costs no trial; the sampler is told at once. Of one that proposes nothing else a
-    variation is taken, and if there is none that is of use, its word: the row says what is wrong.
-    So it is with the designs that a study starts with.
+    variation is taken, and if there is none that is of use, a design drawn from all of them. Only
+    where many drawn ones are of no use is it taken at its word: the row says what is wrong. So it
+    is with the designs that a study starts with.
     """
 
     asks_study = True
@@ -29,6 +31,7 @@ class ScreenedProposer(Proposer[Any]):
         self._sampler, self._genomes = sampler, GenomeSpace(what.space)
         self._is_hopeful = what.is_hopeful or _always
         self._admits = screen_of(self._genomes, [*what.checks, *_of_prices(what.prices)])
+        self._random = Random(what.seed)
         self._to_start_with = 0
 
     def ask(self) -> Proposal[Any] | None:
@@ -47,7 +50,8 @@ class ScreenedProposer(Proposer[Any]):
             proposal = self._sampler.ask()
         if proposal is None or self._first(_always, self._is_hopeful)([proposal.design]) == 0:
             return proposal
-        return self._varied(proposal, _always, _VARIATIONS) or proposal
+        varied = self._varied(proposal, _always, _VARIATIONS)
+        return varied or self._drawn(proposal, _always) or proposal
 
     def propose(self, design: Design, instead: Proposal[Any] | None = None) -> Proposal[Any]:
         return self._sampler.propose(design, instead)
@@ -64,7 +68,8 @@ class ScreenedProposer(Proposer[Any]):
     ) -> Proposal[Any] | None:
         """A new design that is of use; if none is found, one that may be feasible, or any."""
         varied = self._varied(proposal, is_new, tries)
-        return varied or self._sampler.vary(proposal, is_new, tries)
+        drawn = varied or self._drawn(proposal, is_new)
+        return drawn or self._sampler.vary(proposal, is_new, tries)
 
     def _varied(
         self, proposal: Proposal[Any], is_new: Callable[[Design], bool], tries: int
@@ -73,6 +78,20 @@ class ScreenedProposer(Proposer[Any]):
             found = self._sampler.vary_to(proposal, self._first(is_new, is_good), tries)
             if found is not None:
                 return found
+        return None
+
+    def _drawn(
+        self, proposal: Proposal[Any], is_new: Callable[[Design], bool]
+    ) -> Proposal[Any] | None:
+        """A design of use, drawn from all of them, which the trial stands for from now on."""
+        space, random = self._genomes, self._random
+        first = self._first(is_new, self._is_hopeful)
+        for _ in range(_LOTS):
+            drawn = [space.design(space.draw(random)) for _ in range(_LOT)]
+            designs = [design for design in drawn if self._sampler.can_say(design)]
+            at = first(designs)
+            if at is not None:
+                return self._sampler.propose(designs[at], proposal)
         return None
 
     def _first(

@@ -205,13 +205,17 @@ class OptunaProposer(StudyProposer):
         assert found is not None
         return found
 
+    def can_say(self, design: Design) -> bool:
+        """True if the sampler's parameters can mean *design*."""
+        return self._view.params(design) is not None
+
     def enqueue(self, design: Design) -> None:
-        if self._view.params(design) is not None:
+        if self.can_say(design):
             self._first.append(design)
 
     def hear(self, designs: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
         for design, outcome in zip(designs, outcomes, strict=True):
-            if self._view.params(design) is not None:
+            if self.can_say(design):
                 proposal = self.propose(design)
                 self.tell(proposal, outcome.objectives, outcome.violation)
                 self._storage.put_aside(proposal.handle)

@@ -13,7 +13,7 @@ from dse.evaluate import build_evaluator
 from dse.results.result import StudyResult
 from dse.run.runner import Runner
 from dse.run.watcher import Unwatched
-from dse.samplers import study_proposer
+from dse.samplers import screened, study_proposer
 from dse.samplers.base import Look, ProposerInput
 from dse.samplers.registry import SAMPLERS
 from dse.samplers.study_proposer import OptunaProposer
@@ -62,6 +62,28 @@ def test_no_trial_is_spent_on_what_is_known_to_be_infeasible(sampler: str) -> No
     assert all(evaluator.admits(row.design) for row in result.rows)
     assert all(row.evaluation.is_measured for row in result.rows if row.state == "infeasible")
     assert result.summary["pruned"] <= 4
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe", "nsga2"])
+def test_a_sampler_whose_variations_are_all_refused_gets_a_design_that_is_drawn(
+    sampler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screened, "_TRIES", 1)
+    monkeypatch.setattr(screened, "_VARIATIONS", 0)
+    study = study_of(sampler)
+    evaluator, drawn = build_evaluator(study.evaluator_input), list[object]()
+    draw = screened.ScreenedProposer._drawn
+
+    def noted(*given: Any) -> Any:
+        drawn.append(draw(*given))
+        return drawn[-1]
+
+    monkeypatch.setattr(screened.ScreenedProposer, "_drawn", noted)
+    rows = run(study).rows
+    assert len(rows) == 40
+    assert len(drawn) > 5
+    assert None not in drawn
+    assert all(evaluator.admits(row.design) for row in rows)
 
 
 @pytest.mark.parametrize("sampler", ["design", "random", "tpe"])
