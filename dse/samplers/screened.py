@@ -68,8 +68,9 @@ class ScreenedProposer(Proposer[Any]):
     ) -> Proposal[Any] | None:
         """A new design that is of use; if none is found, one that may be feasible, or any."""
         varied = self._varied(proposal, is_new, tries)
-        drawn = varied or self._drawn(proposal, is_new)
-        return drawn or self._sampler.vary(proposal, is_new, tries)
+        if tries and varied is None:
+            varied = self._drawn(proposal, is_new)
+        return varied or self._sampler.vary(proposal, is_new, tries)
 
     def _varied(
         self, proposal: Proposal[Any], is_new: Callable[[Design], bool], tries: int
