@@ -16,6 +16,7 @@ from dse.samplers.look import GeneView, KnobView, View, suggested
 from dse.samplers.proposed import ProposedSampler
 from dse.samplers.storage import STUDY_ID, TrialStorage
 from dse.space import Design
+from simcore import ConfigError
 
 FEASIBILITY = "constraints:violation"
 """The one constraint that samplers see, as trials hold it: the sum of what exceeds."""
@@ -201,9 +202,19 @@ class OptunaProposer(StudyProposer):
     def ask(self) -> Proposal[int]:
         if self._first:
             return self.propose(self._first.popleft())
-        found = self._asked()
+        try:
+            found = self._asked()
+        except Exception as error:  # of the sampler, which is code from elsewhere
+            raise self._unable(error) from error
         assert found is not None
         return found
+
+    def _unable(self, error: Exception) -> ConfigError:
+        """Error of a sampler that cannot propose in this space."""
+        name, rule = type(self.study.sampler).__name__, "cannot propose a design of this space"
+        advice = "choose another encoding (index, weights, steps) or another sampler"
+        got = f"{name}, which raised {type(error).__name__}: {error}"
+        return ConfigError("search.sampler", f"{rule}; {advice}", got=got)
 
     def can_say(self, design: Design) -> bool:
         """True if the sampler's parameters can mean *design*."""

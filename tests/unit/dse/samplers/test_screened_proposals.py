@@ -20,6 +20,7 @@ from dse.samplers.study_proposer import OptunaProposer
 from dse.space import Design
 from dse.study.compile import Study, compile_study, load_study_file
 from dse.study.trials import Trial
+from simcore import ConfigError
 
 TIGHT: dict[str, Any] = {
     **STUDY,
@@ -127,6 +128,21 @@ def test_a_space_in_which_nothing_fits_is_told_design_by_design() -> None:
     new = [row.design for row in result.rows if row.repeats is None]
     assert len(new) == study.space.counts.searched  # and then the study ends
     assert all(row.evaluation.reason for row in result.rows)
+
+
+class Picky(RandomSampler):
+    """A sampler that knows other spaces than ours."""
+
+    def sample_relative(self, *given: Any) -> dict[str, Any]:
+        raise NotImplementedError("only floats are known")
+
+
+def test_a_sampler_that_does_not_know_such_a_space_is_named() -> None:
+    study = study_of("random")
+    view = ProposerInput(space=study.space, goals=study.goals, seed=1)
+    proposer = OptunaProposer(view, Look(style="index"), Picky(seed=1))
+    with pytest.raises(ConfigError, match=r"search\.sampler: .*Picky.*only floats"):
+        proposer.ask()
 
 
 @pytest.mark.parametrize("first", [0, 3, 45, 99])
