@@ -9,7 +9,6 @@ from pydantic import field_validator
 from dse.costs import (
     COSTS,
     Cost,
-    CostModel,
     PriceBook,
     carbon_kg,
     hourly_cost,
@@ -53,20 +52,6 @@ _HOURLY = frozenset({"usd_per_hour", "usd_per_token"})
 _ENERGY = frozenset({"energy_j", "energy_j_per_token", "carbon_kg_per_token"})
 
 
-class _Kept(CostModel):
-    """A cost model that works out each platform object once, for designs that share machines."""
-
-    def __init__(self, model: CostModel) -> None:
-        super().__init__(model.prices)
-        self.rises, self._model = model.rises, model  # type: ignore[misc]
-        self._found: dict[int, tuple[Platform, Cost]] = {}  # platforms stay, so that ids do
-
-    def cost(self, platform: Platform) -> Cost:
-        if id(platform) not in self._found:
-            self._found[id(platform)] = platform, self._model.cost(platform)
-        return self._found[id(platform)][1]
-
-
 class CostMeter:
     """Prices platforms as a study asks for it; models and prices are read once."""
 
@@ -83,23 +68,14 @@ class CostMeter:
         goals: Goals,
         folder: str,
         prices: PriceBook | None = None,
-        *,
-        keeps: bool = False,
     ) -> None:
-        """Read the prices, or take *prices* in place of those that *file* names.
-
-        *keeps*: keep what each platform object costs, for the lifetime of the meter.
-        """
+        """Read the prices, or take *prices* in place of those that *file* names."""
         self._prices = prices or load_prices(file.prices, beside=file.beside(folder))
         self._needed = needed_metrics(goals)
         self._rented = file.hour == "rented"
         self._capital = COSTS[file.model](self._prices)
         self._network = COSTS[file.network](self._prices)
         self._power = COSTS[self._capital.power_model](self._prices)
-        if keeps:
-            self._capital, self._network, self._power = (
-                _Kept(model) for model in (self._capital, self._network, self._power)
-            )
 
     @property
     def rises(self) -> bool:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate import Task, build_evaluator
-from dse.fidelity.promote import least_objectives, minimised
+from dse.fidelity.promote import minimised
+from dse.proof.least import least_objectives
 from dse.proof.machines import machine_prices
 from dse.rank.bargain import beaten_at_a_bargain
 from dse.rank.pareto import non_dominated
@@ -65,10 +66,9 @@ class Settlement:
         for kind in ("trims", "free"):
             found: dict[str, Design] = {}
             for row, values in front:
-                for design in self._steps(row, kind):
-                    key = self._key(design)
-                    if key not in known and key not in found and self._may_be(design, values):
-                        found[key] = design
+                steps = {self._key(design): design for design in self._steps(row, kind)}
+                new = [key for key in steps if key not in known and key not in found]
+                found |= self._hopeful({key: steps[key] for key in new}, values)
             if found:
                 chosen = list(found.items())[: self._left]
                 self._left -= len(chosen)
@@ -88,10 +88,16 @@ class Settlement:
         steps = () if genome is None else getattr(self._trims.of(genome), kind)
         return (self._space.design(step.genome) for step in steps)
 
-    def _may_be(self, design: Design, values: Floats) -> bool:
-        """True unless the least objectives of *design* are no bargain for one with *values*."""
-        least = least_objectives(self._study, design)
-        return least is None or bool(beaten_at_a_bargain(values[None], np.array([least]))[0])
+    def _hopeful(self, designs: dict[str, Design], values: Floats) -> dict[str, Design]:
+        """Designs of *designs* whose least objectives are a bargain for one with *values*."""
+        least = least_objectives(self._study, [*designs.values()], closer=True)
+        if least is None or not designs:
+            return designs
+        may_be = [
+            not np.isfinite(own).all() or bool(beaten_at_a_bargain(values[None], own[None])[0])
+            for own in least
+        ]
+        return {key: designs[key] for key, is_so in zip(designs, may_be, strict=True) if is_so}
 
     def _key(self, design: Design) -> str:
         return design_key(self._canonical(design))

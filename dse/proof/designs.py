@@ -102,7 +102,7 @@ class KnownDesigns:
         """Lower bounds of the iteration times; infinite where a design cannot be built or used.
 
         Args:
-            rows: (N, blocks) row of each block; all with the same accelerator.
+            rows: (N, blocks) row of each block.
             ways: By block, rows of it: bound those designs that take the *algorithms* of any.
         """
         codes = self._codes(rows)
@@ -194,14 +194,25 @@ class KnownDesigns:
 
     def _usable(self, times_s: Floats, rows: Rows, codes: dict[str, NDArray[np.int64]]) -> Floats:
         if self._margin is not None and rows.shape[0]:
-            room = self._memory_bytes(rows[0]) * (1.0 - self._margin)
+            room = self._memory_bytes(rows) * (1.0 - self._margin)
             times_s[self._bounds.footprint_bytes(codes) > room] = inf
         return times_s
 
-    def _memory_bytes(self, row: Rows) -> float:
-        """Memory of the accelerator of a design, (blocks,)."""
+    def _memory_bytes(self, rows: Rows) -> Floats:
+        """(N,) memory of each design's accelerator; one value for all where it is the same."""
         tables = [block.tables[self._dimensions] for block in self._space.blocks]
-        key = tuple([int(tables[b][row[b], column]) for b, column in self._knobs_of_npu])
+        knobs = [tables[b][rows[:, b], column] for b, column in self._knobs_of_npu]
+        if all((knob == knob[0]).all() for knob in knobs):
+            return np.array([self._memory_of(rows[0], tuple([int(knob[0]) for knob in knobs]))])
+        keys, first, which = np.unique(
+            np.stack(knobs, axis=1), axis=0, return_index=True, return_inverse=True
+        )
+        each = zip(keys.tolist(), first.tolist(), strict=True)
+        found = [self._memory_of(rows[at], tuple(key)) for key, at in each]
+        return np.array(found)[which.reshape(-1)]
+
+    def _memory_of(self, row: Rows, key: tuple[int, ...]) -> float:
+        """Memory of the accelerator of a design, (blocks,), whose knobs are chosen by *key*."""
         if key not in self._memories:
             run = self._machines.run(self._design(row.tolist()))
             self._memories[key] = run.platform.npu.memory_bytes

@@ -8,10 +8,19 @@ from math import isfinite
 import numpy as np
 
 from dse.objectives import OBJECTIVES, Goals
-from dse.proof.designs import Flags, Floats, KnownDesigns, Rows, in_scenario
+from dse.proof.designs import (
+    Flags,
+    Floats,
+    KnownDesigns,
+    Rows,
+    check_bounded,
+    in_scenario,
+)
 from dse.proof.machines import PER_TIME
+from dse.samplers.design import Genomes, GenomeSpace
+from dse.space import Design
 from dse.study.compile import Study
-from simcore import InfeasibleError
+from simcore import ConfigError, InfeasibleError
 
 _KEPT = 16
 """Tables of bounds that are kept: a study has one per number of network dimensions."""
@@ -136,3 +145,40 @@ class LeastMetrics:
 def least_metrics(study: Study, dimensions: int) -> LeastMetrics:
     """The bounds of *study*, one for all that ask: to know a new plan takes milliseconds."""
     return LeastMetrics(study, dimensions)
+
+
+def least_objectives(study: Study, designs: Sequence[Design], *, closer: bool) -> Floats | None:
+    """Lower bounds of the objectives of many designs.
+
+    Args:
+        study: Gives the objectives.
+        designs: Of its space, or by hand.
+        closer: Ask the bounds of the designs, not only those of their computing.
+
+    Returns:
+        (N, M), all to be minimised; minus infinity where nothing is known of a design. None where
+        the study has no bounds.
+    """
+    try:
+        check_bounded(study)
+    except ConfigError:
+        return None
+    space = _genomes(study)
+    genomes = [space.genome(design) for design in designs]
+    result = np.full((len(designs), len(study.goals.objectives)), -np.inf)
+    for count in space.counts:
+        own = {n: one for n, one in enumerate(genomes) if one and one.dimensions == count}
+        if not own:
+            continue
+        rows = space.rows_of(Genomes.of([*own.values()]))
+        found = least_metrics(study, count).columns(rows, closer=closer)
+        if found.columns:
+            values = found.objectives(study.goals) * study.goals.signs
+            is_known = ~found.has_none & ~found.unknown
+            result[np.array([*own])[is_known]] = values[is_known]
+    return result
+
+
+@lru_cache(maxsize=_KEPT)
+def _genomes(study: Study) -> GenomeSpace:
+    return GenomeSpace(study.space)

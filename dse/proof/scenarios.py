@@ -60,7 +60,7 @@ class ScenarioDesigns:
         """Lower bounds of the times T; infinite where a design cannot be built or used.
 
         Args:
-            rows: (N, blocks) row of each block; all with the same accelerator.
+            rows: (N, blocks) row of each block.
             ways: By block, rows of it: bound those designs that take the *algorithms* of any.
         """
         return self._joined(rows, lambda one, own: one.times_s(own, ways))

@@ -176,7 +176,7 @@ class _Desk:
         """The measure of each of *trials* after a move; infinite where no such machine is sold."""
         if (move.name, move.told) not in self._counters:  # else another measure has asked for it
             goals, folder = self._study.goals, self._study.folder
-            meter = CostMeter(self._cost, goals, folder, move.prices, keeps=True)
+            meter = CostMeter(self._cost, goals, folder, move.prices)
             self._counters[move.name, move.told] = _Counter(move, meter)
         counter = self._counters[move.name, move.told]
         return [counter.value(trial, self.machine(trial), measure) for trial in trials]
@@ -187,7 +187,7 @@ class _Counter:
 
     def __init__(self, move: SizeMove, meter: CostMeter) -> None:
         self._move, self._meter = move, meter
-        self._moved: dict[int, Platform] = {}
+        self._machines: dict[int, Mapping[str, float] | None] = {}
         self._costs: dict[int, Mapping[str, float] | None] = {}
 
     def value(self, trial: Trial, machine: PricedMachine, measure: Objective) -> float:
@@ -202,13 +202,15 @@ class _Counter:
         return measure.value({name: own[name] for name, own in asked.items() if name in own})
 
     def _costs_of(self, machine: PricedMachine) -> Mapping[str, float] | None:
-        own = machine.platform
-        try:
-            if id(own) not in self._moved:
-                self._moved[id(own)] = self._move.machine(own)
-            return self._meter.metrics(self._moved[id(own)], machine.period_s, machine.tokens)
-        except InfeasibleError:
-            return None
+        own = id(machine.platform)  # of which the desk keeps one for all machines that are alike
+        if own not in self._machines:
+            try:
+                moved = self._move.machine(machine.platform)
+                self._machines[own] = self._meter.machine(moved)
+            except InfeasibleError:
+                self._machines[own] = None
+        found = self._machines[own]
+        return found and self._meter.timed(found, machine.period_s, machine.tokens)
 
 
 def _of_measure(measure: Objective, desk: _Desk, trials: Sequence[Trial]) -> Sensitivity:

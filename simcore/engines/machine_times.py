@@ -123,7 +123,7 @@ class MachineTimes:
         self.on: Located | None = None
         self.messages_meet = BACKENDS[backend].messages_meet
         self.moving = Moving.of(platform, system)
-        self.member_ends = MemberEnds(self.moving.on, system)
+        self.member_ends = MemberEnds(self.moving.on, system, memo)
         self._timers = self._timers_of_kinds()
         self._in_step = self._times_in_step()
         self._limit = TimeLimit(

@@ -1,6 +1,7 @@
 """Ends of the members of one collective that begin at different times, each worked out once."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,9 +11,23 @@ from simcore.engines.events.input import Ints
 from simcore.errors import InfeasibleError, SimulationError
 from simcore.machine import Dimension, Platform
 from simcore.machine.system import ALGORITHM_KEYS, System
+from simcore.memo import SMALL_BYTES, Key, Memo
 from simcore.terms import CollectiveKind
 from simcore.workload import ParallelPlan
 from simcore.workload.graph import Axis, CollectiveOp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Ends:
+    """Ends of the members of each class, (C,), after the first one has begun.
+
+    Attributes:
+        ends_ns: The times.
+        size_bytes: Memory that these and their key take.
+    """
+
+    ends_ns: Ints
+    size_bytes: int
 
 
 class MemberEnds:
@@ -24,12 +39,14 @@ class MemberEnds:
     Args:
         platform_of: The machine as collectives of a kind find it.
         system: Its collectives.
+        memo: What is known from other runs: designs that are judged again are mostly neighbours.
     """
 
-    def __init__(self, platform_of: Callable[[CollectiveKind], Platform], system: System) -> None:
-        self._platform_of, self._system = platform_of, system
-        self._subsystems: dict[tuple[tuple[int, ...], int], Subsystem] = {}
-        self._known: dict[tuple[object, ...], Ints] = {}
+    def __init__(
+        self, platform_of: Callable[[CollectiveKind], Platform], system: System, memo: Memo
+    ) -> None:
+        self._platform_of, self._system, self._memo = platform_of, system, memo
+        self._subsystems: dict[tuple[tuple[int, ...], int], tuple[Subsystem, Key]] = {}
 
     def ends(
         self,
@@ -59,23 +76,30 @@ class MemberEnds:
         first = int(start_ns.min())
         starts = start_ns - first
         kind, size = operation.kind, operation.size_bytes
-        key = (kind, placement, size, starts.tobytes(), class_of.tobytes(), chunks_before)
-        known = self._known.get(key)
-        if known is None:
-            subsystem, inner = self._subsystem(kind, placement)
+        (subsystem, machine), inner = self._subsystem(kind, placement)
+        class_bytes = class_of.tobytes()
+
+        def run() -> _Ends:
             try:
                 ends = subsystem.collective_ends(kind, inner, size, starts[class_of], chunks_before)
             except SimulationError as error:
                 raise InfeasibleError("collectives_end", str(error)) from None
-            known = np.zeros(starts.size, np.int64)
-            known[class_of] = ends
-            if (known[class_of] != ends).any():
+            found = np.zeros(starts.size, np.int64)
+            found[class_of] = ends
+            if (found[class_of] != ends).any():
                 raise SimulationError("members at alike places do not end together")
-            self._known[key] = known
-        return known + first
+            return _Ends(ends_ns=found, size_bytes=SMALL_BYTES + 2 * len(class_bytes))
 
-    def _subsystem(self, kind: CollectiveKind, placement: Placement) -> tuple[Subsystem, Placement]:
-        """The dimensions that a group uses as a machine of their own, and the group on it."""
+        key = Key(machine, kind, inner, size, starts.tobytes(), class_bytes, chunks_before)
+        return self._memo.of("ends of members", key, run).ends_ns + first
+
+    def _subsystem(
+        self, kind: CollectiveKind, placement: Placement
+    ) -> tuple[tuple[Subsystem, Key], Placement]:
+        """The dimensions that a group uses as a machine of their own, its key, and the group on it.
+
+        The key is of all that its times follow from.
+        """
         used = placement.involved
         inner = Placement(
             extent=tuple(placement.extent[d] for d in used),
@@ -84,12 +108,11 @@ class MemberEnds:
         platform = self._platform_of(kind)
         key = tuple(used), id(platform)
         if key not in self._subsystems:
-            dimensions = platform.dimensions
-            self._subsystems[key] = Subsystem(
-                [dimensions[d] for d in used],
-                _restricted(self._system, dimensions, used),
-                platform.npu.memory_bandwidth_bytes_per_s,
-            )
+            rate = platform.npu.memory_bandwidth_bytes_per_s
+            dimensions = tuple([platform.dimensions[d] for d in used])
+            system = _restricted(self._system, platform.dimensions, used)
+            machine = Key(dimensions, system, rate)
+            self._subsystems[key] = Subsystem(dimensions, system, rate), machine
         return self._subsystems[key], inner
 
 

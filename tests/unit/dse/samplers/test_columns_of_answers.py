@@ -117,8 +117,9 @@ def test_columns_of_metrics_become_the_objectives_and_limits_of_each(kind: Any) 
     assert not least.exceed(replace(wanted, limits=())).any()
 
 
-def test_least_metrics_of_many_designs_are_those_of_each() -> None:
-    study = load_study_file("p5_vit22b_64.yaml")
+@pytest.mark.parametrize("name", ["p5_vit22b_64.yaml", "llama3_70b_accelerators.yaml"])
+def test_least_metrics_of_many_designs_are_those_of_each(name: str) -> None:
+    study = load_study_file(name)  # one accelerator; several of unlike memory
     dimensions = next(iter(study.space.dimensions))
     known = least_metrics(study, dimensions)
     sizes = [block.rows(dimensions) for block in study.space.blocks]
