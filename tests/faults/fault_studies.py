@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
+from importlib import import_module
 from math import inf
 from pathlib import Path
 from random import Random
@@ -281,10 +282,10 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent))
     import fault_studies  # under the name by which workers find it
 
-    from simcore import load_compiler
-
     if sys.argv[1] == SERVE:
-        load_compiler()
+        import_module("dse.evaluate.workers.preloaded")
+        for name in ("dse.run.runner", "dse.cli.running", "plotly.graph_objects"):
+            import_module(name)
         job = serve(int(sys.argv[2]))
     else:
         job = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
