@@ -97,7 +97,7 @@ def critical_path(nodes: NodeTimes, dimensions: Sequence[Dimension]) -> Critical
 
 @dataclass(frozen=True, slots=True)
 class _Slots:
-    """What the nodes of a stage may have waited for there.
+    """Slots of a stage, and what else its nodes may have waited for there.
 
     Attributes:
         lane_of: Lane of each node: 0 computes, 1 communicates, then each port; -1: it needs none.
