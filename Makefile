@@ -10,11 +10,11 @@ TEST_ARGS ?= $(FIRST) $(filter-out $(FIRST) tests/unit tests/support %.txt %/__p
 COVERAGE_TESTS ?= tests
 
 # Some of the tests that run kernels: quick enough without the compiler, and without measured data
-# that a checkout may lack. What is left out by name takes minutes so, and reaches few lines more;
+# that a checkout may lack. What is left out by name takes minutes so, and reaches few lines more or none;
 # `make test` runs all of it. Hashes wrap around, of which numpy warns where compiled code does not.
 LONG := test_a_flow_alone or ring_that_is_stuck or beyond_64_bits or params24 or come_near_exact or cables_of_unlike \
 	or test_latency_makes or test_named_algorithms or made_for_the_npus or limits_of_switches or run_backwards \
-	or no_rail_carries or halve_the_bytes \
+	or no_rail_carries or halve_the_bytes or do_not_wait_for_one_cable or do_not_add_up or picture_is_written \
 	or (test_kinds and (flit or flow or packet or contention or (cnn and congestion))) \
 	or test_other_routers \
 	or (test_flit_networks and (steady or stage or throughput or lone or load))

@@ -37,7 +37,7 @@ from fault_studies import (
     kill_drivers_until_done,
     run_faulty,
     same_part,
-    start_driver,
+    start_cold_driver,
     stored,
     two_nodes,
     wait_for,
@@ -95,7 +95,9 @@ def kill_drivers(kills: int, plan: Plan) -> Figures:
     choices = {**plan.choices(16 * kills), "executor": "serial"}
     with slowed(0.03) as out:  # some 16 trials between a first result and the kill
         random = Random(plan.seed)
-        recoveries = kill_drivers_until_done(out, kills, random, limit_s=plan.limit_s, **choices)
+        recoveries = kill_drivers_until_done(
+            out, kills, random, limit_s=plan.limit_s, start=start_cold_driver, **choices
+        )
         result = dse.load_study(out)
     found = compared(result, choices)
     return {"kills": len(recoveries), **found, "median_recovery_s": round(median(recoveries), 2)}
@@ -133,7 +135,7 @@ def lose_a_node(plan: Plan) -> Figures:
     """One of two nodes of a Ray cluster killed, another one added, then compare all trials."""
     choices = plan.choices(1200)
     with slowed(0.05) as out, two_nodes() as (cluster, second):
-        driver = start_driver(out, executor="ray", address=cluster.address, **choices)
+        driver = start_cold_driver(out, executor="ray", address=cluster.address, **choices)
         wait_for(lambda: len(stored(out)) > 100 or driver.poll() is not None, plan.limit_s)
         cluster.remove_node(second, allow_graceful=False)
         cluster.add_node(num_cpus=2)

@@ -95,6 +95,23 @@ def critical_path(nodes: NodeTimes, dimensions: Sequence[Dimension]) -> Critical
     return CriticalPath(tuple(reversed(parts)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Slots:
+    """Slots of a stage, and what else its nodes may have waited for there.
+
+    Attributes:
+        lane_of: Lane of each node: 0 computes, 1 communicates, then each port; -1: it needs none.
+        lanes: Nodes of each lane by their start, and these starts.
+        dep_start: Place of each node's first dependency in *dep*.
+        dep: Nodes of the stage that others depend on.
+    """
+
+    lane_of: list[int]
+    lanes: dict[int, tuple[list[int], list[int]]]
+    dep_start: list[int]
+    dep: list[int]
+
+
 class _Walk:
     """Nodes of all stages in one row, and what each may have waited for."""
 
@@ -110,35 +127,37 @@ class _Walk:
         self.seen = set[int]()
         self._first: list[int] = np.cumsum([0, *(stage.nodes for stage in stages)]).tolist()
         self._kind: list[int] = np.concatenate([stage.kind for stage in stages]).tolist()
-        self._deps = [(stage.dep_start.tolist(), stage.dep.tolist()) for stage in stages]
         self._sends: dict[tuple[int, int, int], int] = {}
         for stage, first in zip(stages, self._first, strict=False):
             sends = np.flatnonzero(stage.kind == NodeKind.SEND)
             columns = (sends, stage.peer_stage[sends], stage.tag[sends])
             for i, peer, tag in zip(*(column.tolist() for column in columns), strict=True):
                 self._sends[stage.stage, peer, tag] = first + i
-        self._ports = ports_of(nodes.graph.transfers)
-        self._lanes = [self._lanes_of(stage.stage, nodes) for stage in stages]
+        ports = ports_of(nodes.graph.transfers)
+        self._port_lanes = np.array([2 + ports[one.port] for one in nodes.graph.transfers], int)
+        self._start_ns = nodes.execution.start_ns
+        self._slots: dict[int, _Slots] = {}  # of the stages that the walk comes to
         self._reasons: dict[tuple[int, ...], Reason] = {}
 
-    def _lanes_of(self, stage: int, nodes: NodeTimes) -> dict[int, tuple[list[int], list[int]]]:
-        """Nodes of each slot of *stage* by their start, and these starts, by ``_lane``."""
-        own, start = np.arange(self._first[stage], self._first[stage + 1]), nodes.execution.start_ns
-        of_node = np.array([self._lane(stage, at) for at in range(own.size)], np.int64)
+    def _slots_of(self, stage: int) -> "_Slots":
+        """Slots of *stage*, made when the walk first comes to it: one after another few do."""
+        if stage not in self._slots:
+            self._slots[stage] = self._made(stage)
+        return self._slots[stage]
+
+    def _made(self, stage: int) -> "_Slots":
+        graph, first = self._graph.stages[stage], self._first[stage]
+        own, start = np.arange(first, self._first[stage + 1]), self._start_ns
+        lane_of = np.where(graph.kind == _RECV, -1, graph.kind != _COMPUTE)
+        moves = np.flatnonzero(np.isin(graph.kind, _MOVES))
+        if moves.size:
+            lane_of[moves] = self._port_lanes[graph.item[moves]]
         lanes = {}
-        for lane in {0, 1, *of_node.tolist()}:
-            of_lane = own[of_node == lane]
+        for lane in {0, 1, *lane_of.tolist()}:
+            of_lane = own[lane_of == lane]
             ordered = of_lane[np.argsort(start[of_lane], kind="stable")]
             lanes[lane] = (ordered.tolist(), start[ordered].tolist())
-        return lanes
-
-    def _lane(self, stage: int, node: int) -> int:
-        """The lane of a node: 0 computes, 1 communicates, then each port; -1: it needs none."""
-        kind = self._kind[self._first[stage] + node]
-        if kind in _MOVES:
-            item = int(self._graph.stages[stage].item[node])
-            return 2 + self._ports[self._graph.transfers[item].port]
-        return -1 if kind == _RECV else int(kind != _COMPUTE)
+        return _Slots(lane_of.tolist(), lanes, graph.dep_start.tolist(), graph.dep.tolist())
 
     def stage(self, at: int) -> int:
         return bisect_right(self._first, at) - 1
@@ -165,11 +184,11 @@ class _Walk:
     def _candidates(self, at: int) -> list[int]:
         """Dependencies, then what ran in the slot before: some slots are free before the end."""
         stage = self.stage(at)
-        first, (dep_start, dep) = self._first[stage], self._deps[stage]
-        found = [first + node for node in dep[dep_start[at - first] : dep_start[at - first + 1]]]
-        kind = self._kind[at]
-        if kind != _RECV:
-            order, starts = self._lanes[stage][self._lane(stage, at - first)]
+        first, slots = self._first[stage], self._slots_of(stage)
+        begin, end = slots.dep_start[at - first : at - first + 2]
+        found = [first + node for node in slots.dep[begin:end]]
+        if self._kind[at] != _RECV:
+            order, starts = slots.lanes[slots.lane_of[at - first]]
             place = bisect_left(starts, self.start[at])
             found += order[max(place - 1, 0) : place]
         return found

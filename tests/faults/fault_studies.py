@@ -7,9 +7,11 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
+from functools import cache
+from importlib import import_module
 from math import inf
 from pathlib import Path
 from random import Random
@@ -17,6 +19,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pandas as pd
+from warm_drivers import SERVE, Server, WarmDriver, serve
 
 import dse
 from dse.cli.errors import told_plainly
@@ -120,26 +123,36 @@ def run_faulty_command(out: Path, *, resume: bool = False, **overrides: Any) -> 
         run_command(STUDY, out=out, resume=resume, quiet=True, timeout_s=None, overrides=chosen)
 
 
-def start_driver(out: Path, **options: Any) -> "subprocess.Popen[str]":
+def start_driver(out: Path, **options: Any) -> WarmDriver:
     """``run_faulty`` in a process of its own."""
-    return _start("run_faulty", out, options)
+    return _server().start(("run_faulty", str(out), options), _environment())
 
 
-def start_command(out: Path, **options: Any) -> "subprocess.Popen[str]":
+def start_command(out: Path, **options: Any) -> WarmDriver:
     """``run_faulty_command`` in a process of its own, with Ctrl-C as in a terminal."""
-    return _start("run_faulty_command", out, options)
+    return _server().start(("run_faulty_command", str(out), options), _environment())
 
 
-def _start(name: str, out: Path, options: Mapping[str, Any]) -> "subprocess.Popen[str]":
-    command = [sys.executable, __file__, name, str(out), json.dumps(options)]
+@cache
+def _server() -> Server:
+    return Server(__file__, _environment())
+
+
+def start_cold_driver(out: Path, **options: Any) -> "subprocess.Popen[str]":
+    """``run_faulty`` in a process that has to import everything, as a user's has."""
     return subprocess.Popen(
-        command,
+        [sys.executable, __file__, "run_faulty", str(out), json.dumps(options)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
+        env=_environment(),
     )
+
+
+def _environment() -> dict[str, str]:
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    return {**os.environ, "PYTHONPATH": path}
 
 
 def stored(folder: Path) -> dict[int, float]:
@@ -190,14 +203,20 @@ def workers_of(pid: int) -> list[int]:
     ]
 
 
-def kill_driver(process: "subprocess.Popen[str]") -> None:
+def kill_driver(process: "WarmDriver | subprocess.Popen[str]") -> None:
     """SIGKILL, as the machine's own out-of-memory killer would."""
     process.kill()
     process.communicate()
 
 
 def kill_drivers_until_done(
-    out: Path, kills: int, random: Random, *, limit_s: float = inf, **options: Any
+    out: Path,
+    kills: int,
+    random: Random,
+    *,
+    limit_s: float = inf,
+    start: "Callable[..., WarmDriver | subprocess.Popen[str]]" = start_driver,
+    **options: Any,
 ) -> list[float]:
     """Run a study, its driver killed *kills* times at random instants, then to its end.
 
@@ -212,7 +231,7 @@ def kill_drivers_until_done(
         if time.monotonic() > end_s:
             break
         known, start_s = set(stored(out)), time.monotonic()
-        process = start_driver(out, resume=kill > 0 and bool(known), **options)
+        process = start(out, resume=kill > 0 and bool(known), **options)
         has_news = wait_for(
             lambda k=known, p=process: set(stored(out)) - k or p.poll() is not None, 120
         )
@@ -227,7 +246,7 @@ def kill_drivers_until_done(
         kill_driver(process)
         after = stored(out)
         assert before.items() <= after.items(), "a finished result was lost or written twice"
-    process = start_driver(out, resume=True, **options)
+    process = start(out, resume=True, **options)
     _, told = process.communicate(timeout=600)
     assert process.returncode == 0, told
     return recoveries
@@ -263,5 +282,13 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent))
     import fault_studies  # under the name by which workers find it
 
-    run = getattr(fault_studies, sys.argv[1])
-    run(Path(sys.argv[2]), **json.loads(sys.argv[3]))
+    if sys.argv[1] == SERVE:
+        import_module("dse.evaluate.workers.preloaded")
+        for name in ("dse.run.runner", "dse.cli.running", "plotly.graph_objects"):
+            import_module(name)
+        job = serve(int(sys.argv[2]))
+    else:
+        job = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+    if job is not None:
+        name, out, options = job
+        getattr(fault_studies, name)(Path(out), **options)

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from fault_studies import SLOW_S, run_faulty, same_part, start_command, stored, wait_for, workers_of
+from warm_drivers import WarmDriver
 
 import dse
 
@@ -20,7 +20,7 @@ CHOICES: dict[str, Any] = {"trials": 2000, "seed": 6, "window": 32, "workers": 2
 STOPPING = "dse: stopping; Ctrl-C again to leave at once."
 
 
-def start(out: Path, executor: str) -> "subprocess.Popen[str]":
+def start(out: Path, executor: str) -> WarmDriver:
     """A driver that has results already."""
     process = start_command(out, executor=executor, **CHOICES)
     wait_for(lambda: len(stored(out)) > 20 or process.poll() is not None, 120)
@@ -28,7 +28,7 @@ def start(out: Path, executor: str) -> "subprocess.Popen[str]":
     return process
 
 
-def press_ctrl_c(process: "subprocess.Popen[str]") -> None:
+def press_ctrl_c(process: WarmDriver) -> None:
     """What a terminal does: the signal reaches all processes of the driver's group."""
     os.killpg(process.pid, signal.SIGINT)
 

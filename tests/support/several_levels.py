@@ -12,9 +12,10 @@ from dse.study.compile import Study, compile_study
 
 ORDER = "system.inter_dimension"
 COARSE, FINE = "phases_together", "congestion_aware_multidim"
+TRIALS = 60  # thrice what is judged again; of few designs that are left each takes ever longer
 SEARCH = {
     **STUDY["search"],
-    "trials": 120,
+    "trials": TRIALS,
     "fidelity": ["bound", COARSE, FINE],
     "promote": 16,
     "controls": 4,

@@ -21,11 +21,13 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A study, and one with fewer choices of a knob and one objective less."""
     root = tmp_path_factory.mktemp("studies")
     data = yaml.safe_load((shipped_folder("studies") / STUDY).read_text())
+    data["search"].pop("fidelity", None)  # what is told of two studies is the same at one level
+    (root / "one.yaml").write_text(yaml.safe_dump(data))
     whole = data["space"]["axes"][KNOB]["choices"]
     data["space"]["axes"][KNOB]["choices"] = whole[:-1]
     del data["objectives"]["power"]
     (root / "other.yaml").write_text(yaml.safe_dump(data))
-    dse.run_study(STUDY, trials=10, settle=0, executor="serial", out=root / "one")
+    dse.run_study(root / "one.yaml", trials=10, settle=0, executor="serial", out=root / "one")
     dse.run_study(root / "other.yaml", trials=10, settle=0, executor="serial", out=root / "two")
     return root / "one", root / "two"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from several_levels import COARSE, FINE, SEARCH, SEVERAL, comparable, run, study_of
+from several_levels import COARSE, FINE, SEARCH, SEVERAL, TRIALS, comparable, run, study_of
 from small_study import STUDY
 
 import dse
@@ -51,8 +51,8 @@ def test_both_values_of_a_design_stand_in_the_table(
 ) -> None:
     table = pd.read_parquet(folder_of_levels / "trials.parquet")
     proposals = table[table.fidelity != FINE]
-    assert list(proposals.number) == list(range(120))
-    assert result_of_levels.summary["proposals"] == 120
+    assert list(proposals.number) == list(range(TRIALS))
+    assert result_of_levels.summary["proposals"] == TRIALS
     fine = table[table.fidelity == FINE].set_index("number")
     coarse = proposals.set_index("number").loc[fine.index]
     assert set(coarse.fidelity) == {COARSE}
@@ -158,7 +158,7 @@ def test_an_interrupted_study_says_what_it_lacks_and_is_resumed(
 def test_a_study_that_goes_on_with_more_trials_is_the_longer_study(
     result_of_levels: StudyResult, tmp_path: Path
 ) -> None:
-    run(study_of(trials=40), tmp_path)
+    run(study_of(trials=TRIALS // 3), tmp_path)
     longer = run(study_of(), tmp_path, resume=True)
     pd.testing.assert_frame_equal(comparable(longer), comparable(result_of_levels))
     pd.testing.assert_frame_equal(dse.load_study(tmp_path).trials, longer.trials)

@@ -4,7 +4,6 @@ import html
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -30,11 +29,9 @@ SERVED = "serve_llama3_70b.yaml"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("study") / "out"
-    few: dict[str, Any] = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
-    dse.run_study("llm_gpt.yaml", trials=24, out=out, **few)
-    return out
+def folder(result_of_llm_gpt: StudyResult) -> Path:
+    assert result_of_llm_gpt.folder is not None
+    return result_of_llm_gpt.folder
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ import html
 import json
 from math import log
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -28,11 +27,9 @@ from simcore import Cause, format_quantity
 BIG = "p2_llama3_405b_16k_h100.yaml"
 
 
-@pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> dse.StudyResult:
-    folder = tmp_path_factory.mktemp("study")
-    few: dict[str, Any] = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
-    return dse.run_study("llm_gpt.yaml", trials=120, out=folder / "out", **few)
+@pytest.fixture
+def result(result_of_llm_gpt: dse.StudyResult) -> dse.StudyResult:
+    return result_of_llm_gpt
 
 
 def test_each_recommended_design_says_what_it_waits_for(

@@ -1,7 +1,5 @@
 """Prices of a front from low to high, and what the run of a study is held against."""
 
-from typing import Any
-
 import pytest
 
 import dse
@@ -9,10 +7,9 @@ from dse.report.baseline import baseline_lines
 from dse.report.front_table import COSTS, RUN, front_table
 
 
-@pytest.fixture(scope="module")
-def result() -> dse.StudyResult:
-    few: dict[str, Any] = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
-    return dse.run_study("llm_gpt.yaml", trials=24, **few)
+@pytest.fixture
+def result(result_of_llm_gpt: dse.StudyResult) -> dse.StudyResult:
+    return result_of_llm_gpt
 
 
 def test_each_price_of_the_front_has_a_low_and_a_high(result: dse.StudyResult) -> None:

@@ -4,7 +4,6 @@ import json
 import random
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -23,11 +22,9 @@ from dse.report.page.texts import text_sections
 from simcore import shipped_folder
 
 
-@pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> dse.StudyResult:
-    folder = tmp_path_factory.mktemp("study")
-    few: dict[str, Any] = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
-    return dse.run_study("llm_gpt.yaml", trials=70, out=folder / "out", **few)
+@pytest.fixture
+def result(result_of_llm_gpt: dse.StudyResult) -> dse.StudyResult:
+    return result_of_llm_gpt
 
 
 @pytest.fixture(scope="module")
