@@ -12,7 +12,9 @@ from pathlib import Path
 from statistics import median
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "property"))
-from test_in_step import AWARE, FOLLOW, Case, case_of, runner, stacked
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from every_message import FOLLOW
+from test_in_step import AWARE, Case, case_of, runner, stacked
 
 from simcore.engines.iteration import Iteration
 from simcore.errors import ConfigError, InfeasibleError, SimulationError

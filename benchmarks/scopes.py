@@ -12,7 +12,7 @@ from typing import Any
 
 from dse.evaluate import build_evaluator
 from dse.results.result import StudyResult
-from dse.run.api import Runner
+from dse.run.runner import Runner
 from dse.study.compile import compile_study, load_study_file
 
 FULL = "p1_cosmic_1024.yaml"

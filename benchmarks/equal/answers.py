@@ -16,7 +16,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT.parent / "shared" / "golden" / "astra"
-sys.path[:0] = [str(ROOT / part) for part in ("", "benchmarks", "tests/property", "tests/golden")]
+_WITH_TESTS = ("", "benchmarks", "tests/property", "tests/golden", "tests/support")
+sys.path[:0] = [str(ROOT / part) for part in _WITH_TESTS]
 
 _SYSTEMS = 3_000
 _DESIGNS = 500

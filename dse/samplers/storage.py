@@ -57,6 +57,10 @@ class TrialStorage(BaseStorage):
         trial.params = dict(params)
         trial.distributions = {name: distributions[name] for name in params}
 
+    def correct_values(self, trial_id: int, values: Sequence[float]) -> None:
+        """Give a finished trial that is kept here other values."""
+        self._kept[trial_id].values = list(values)
+
     def put_aside(self, number: int) -> None:
         """Take its number from the last trial, which samplers go on seeing."""
         trial = self._kept[self._last(number)]

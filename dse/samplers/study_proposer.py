@@ -26,6 +26,9 @@ METRIC_NAMES = "study:metric_names"
 """Key under which Optuna keeps the names of objectives."""
 
 
+_BEYOND = 1e30
+"""Value, to be minimised, of designs without values until others have some."""
+
 _TOGETHER = 32
 """Variations that are looked at together at most; at first fewer, for one may do."""
 
@@ -194,6 +197,7 @@ class OptunaProposer(StudyProposer):
         self._look = look
         self._random = np.random.default_rng([what.seed, 1])  # apart from the sampler's stream
         self._worst: list[float] | None = None
+        self._told_blindly: list[int] = []  # ids of trials told before any design had values
         self._first: deque[Design] = deque()
 
     def _needed(self, params: Mapping[str, Any]) -> int:
@@ -286,12 +290,18 @@ class OptunaProposer(StudyProposer):
             self._storage.set_trial_system_attr(self._id(proposal.handle), FEASIBILITY, violation)
         elif violation > 0:
             objectives = {}
+        if not objectives and self._worst is None:
+            self._told_blindly.append(self._id(proposal.handle))
         self._finish(proposal.handle, self._told_values(objectives))
 
     def _told_values(self, objectives: Mapping[str, float]) -> Sequence[float]:
         if not objectives:
-            return self._worst or [sign * 1e30 for sign in self._signs]
+            return self._worst or [sign * _BEYOND for sign in self._signs]
         values = [objectives[name] for name in self._names]
+        for trial_id in self._told_blindly:
+            # samplers that scale values would take all those to come for the same one
+            self._storage.correct_values(trial_id, values)
+        self._told_blindly.clear()
         worst = self._worst or values
         pairs = zip(self._signs, worst, values, strict=True)
         self._worst = [max(a, b) if sign > 0 else min(a, b) for sign, a, b in pairs]

@@ -214,3 +214,20 @@ def test_designs_that_are_turned_down_leave_the_search_space_of_samplers_whole()
     optuna_proposer.turn_down(found, 1.0)
     assert first
     assert space.calculate(optuna_proposer.study) == first
+
+
+def test_designs_refused_before_any_has_values_take_the_first_ones_that_are_known() -> None:
+    study = study_of()
+    storage = LiveStorage(study)
+    proposer = build_proposer("random", what_of(study, storage))._sampler  # type: ignore[attr-defined]
+    names = list(study.goals.objectives)
+    for _ in range(3):
+        proposer.turn_down(proposer.ask(), 1.0)
+    first, later = proposer.ask(), proposer.ask()
+    proposer.tell(first, {}, 0.5)
+    proposer.tell(later, dict.fromkeys(names, 7.0), 0.0)
+    proposer.turn_down(proposer.ask(), 1.0)
+    proposer.tell(proposer.ask(), dict.fromkeys(names, 9.0), 0.0)
+    proposer.turn_down(proposer.ask(), 1.0)
+    told = [trial.values[0] for trial in storage.get_all_trials(0)]
+    assert told == [7.0] * 6 + [9.0] * 2, "a model that scales values would see those of 1e30 alone"
