@@ -133,7 +133,7 @@ def run_pipeline(
     layout, at = _layouts(code, times, profile)
     fixed, live = code.fixed, workspace.words(layout.pool_end)
     _write_times(code, times, layout, live)
-    pipeline_calls.start(fixed, live, at, np.bool_(is_noted))
+    pipeline_calls.start(fixed, live, at, is_noted)
     while (number := pipeline_calls.run(fixed, live, at)) >= 0:
         collective = code.shared[number]
         first = layout.started + number * (layout.stages + 1) + 1

@@ -20,11 +20,11 @@ from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.order.compare import order_of
 from simcore.kernels.stages.order.history import FINALE_AT_END, FINALE_AT_MESSAGE, TRANSITION, note
 from simcore.kernels.stages.order.replay import place_of
-from simcore.kernels.stages.passing.passages import pass_unit
+from simcore.kernels.stages.passing.lateness import comes_later
+from simcore.kernels.stages.passing.passages import begin_unit, pass_unit
 from simcore.kernels.stages.pipeline_finale import all_done, begin_finale, go_on_in_finale
 from simcore.kernels.stages.pipeline_messages import (
     arrival_of,
-    message_to,
     send,
     sent_after,
     unit_address,
@@ -173,7 +173,8 @@ def _go_on(fixed: Ints, live: Ints, at: Layout, number: int, last: int) -> bool:
         record = unit_address(fixed, at, number, unit)
         message = fixed[record + f.RECEIVED]
         is_open = message < 0 or live[arrival_of(at, message)] >= 0
-        if not (is_open or _comes_later(fixed, live, at, number, message)):
+        due = live[at.due + number]
+        if not (is_open or comes_later(fixed, live, at, number, message, due, n.NEVER)):
             break
         moved = True
         if ends:
@@ -181,34 +182,6 @@ def _go_on(fixed: Ints, live: Ints, at: Layout, number: int, last: int) -> bool:
         else:
             _wait(fixed, live, at, number, record)
     return moved
-
-
-@njit(cache=True)
-def _awaited(fixed: Ints, live: Ints, at: Layout, number: int) -> int:
-    """The message of the unit that a stage waits for or is about to begin, -1: none."""
-    stage = at.stage + number * f.STAGE_FIELDS
-    ends = live[stage + f.MODE] == f.CHAIN_ENDS
-    return message_to(fixed, at, number, live[stage + f.AT_UNIT] + (1 if ends else 0))
-
-
-@njit(cache=True)
-def _comes_later(fixed: Ints, live: Ints, at: Layout, number: int, message: int) -> bool:
-    """True if a message that is not on its way can only come after a stage's next event.
-
-    Its sender does nothing before that event: it is about to end a unit, or it waits for a message
-    that can only come later too, and nothing of its own ends before. Where each waits for the next
-    one all around, none of them does anything before.
-    """
-    due, asked = live[at.due + number], message
-    for _ in range(at.stages):
-        sender = fixed[at.message + asked * f.MESSAGE_FIELDS + f.FROM_STAGE]
-        mode = live[at.stage + sender * f.STAGE_FIELDS + f.MODE]
-        if due == n.NEVER or live[at.due + sender] < due or mode == f.FINALE:
-            return False
-        asked = _awaited(fixed, live, at, sender)
-        if mode == f.CHAIN_ENDS or live[arrival_of(at, asked)] >= 0:
-            return True
-    return True
 
 
 @njit(cache=True)
@@ -259,12 +232,17 @@ def _begin_unit(
 def _end_unit(fixed: Ints, live: Ints, at: Layout, number: int, unit: int) -> None:
     """The next event of a stage ends a unit's last compute node; *unit* is the next one's address.
 
-    Where it is known how much later this unit's message comes, the stage goes on to its end.
+    Where it is known how much later this unit's message comes, the stage goes on to its end; where
+    it is known that it comes after all that still runs, up to then.
     """
     stage = at.stage + number * f.STAGE_FIELDS
     message, source = fixed[unit + f.RECEIVED], live[stage + f.STATE]
     is_open = False
-    if message >= 0 and live[arrival_of(at, message)] >= 0:
+    is_known = message >= 0 and live[arrival_of(at, message)] >= 0
+    if not is_known and message >= 0 and live[f.NOTED] == 0:
+        if begin_unit(fixed, live, at, number, unit, message):
+            return
+    elif is_known:
         order = _order(live, at, number, message)
         is_open = order < 0
         if order > 0 and live[f.NOTED] == 0:

@@ -92,10 +92,10 @@ CHAIN_ENDS, AWAITS_MESSAGE, FINALE = 0, 1, 2
 # A known transition: from which state, by what, with which value; to which state, after how long,
 # entries of its log, address of the log, which the times by category follow, place in the table;
 # of one that ends a unit and awaits a message the least delay of this after which nothing runs any
-# more (0: not known), and the passage taken last (see ``passing``): by which delay (-1: none was),
-# and its address.
+# more (0: not known), the passage taken last (see ``passing``): by which delay (-1: none was), and
+# its address; and that of the passage to where nothing runs any more (0: there is none yet).
 SOURCE, WHAT, VALUE, TARGET, TIME, ENTRIES, LOG, EDGE_PLACE = range(8)
-QUIET, PASSED_BY, PASSED, EDGE_FIELDS = range(8, 12)
+QUIET, PASSED_BY, PASSED, SETTLED, EDGE_FIELDS = range(8, 13)
 
 # Where a stage stands: mode, unit, state and its time, messages that are known and not yet used;
 # in the finale when the next of them comes, its address, its unit, the NPU's next slot, and the

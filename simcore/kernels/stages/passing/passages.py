@@ -7,6 +7,9 @@ the message. Once nothing runs any more it makes no difference how late the mess
 
 A passage in which the message comes at the same time as another event is not kept: more than the
 delay tells which of them is first.
+
+Where it is not known when the message comes, but that it does after all that still runs has ended,
+a passage leads up to that.
 """
 
 import numpy as np
@@ -15,6 +18,7 @@ from numpy.typing import NDArray
 from simcore.kernels.jit import njit
 from simcore.kernels.npu import layout as n
 from simcore.kernels.stages import stage_layout as f
+from simcore.kernels.stages.passing.lateness import comes_later
 from simcore.kernels.stages.pipeline_messages import send
 from simcore.kernels.stages.stage_layout import Layout
 from simcore.kernels.stages.stage_memo import ARRIVAL, STEP, transition
@@ -26,12 +30,13 @@ PASSAGES = 2**12
 _MOST_SENDS = 8
 
 # A passage: the transition that it begins with, the delay of the message (NEVER: nothing runs when
-# that comes), the state to which it leads and how long after its start (or after the message, if
-# nothing runs then), what it sends, and how much of that before the message, transitions that it is
-# made of; then times by category, and what it sends, as entries of a log: units count from the one
+# that comes; -1: it leads up to none), the state to which it leads and how long after its start (or
+# after the message, if nothing runs then), what it sends, and how much of that before the message,
+# transitions that it is made of, and when the first of what it sends is there (NEVER: it sends
+# nothing); then times by category, and what it sends, as entries of a log: units count from the one
 # that ends, times from the start of the passage, or from the message if it is sent after that and
 # nothing ran when that came.
-_EDGE, _DELAY, _TARGET, _TIME, _SENDS, _EARLY, _STEPS, _ACCOUNT = range(8)
+_EDGE, _DELAY, _TARGET, _TIME, _SENDS, _EARLY, _STEPS, _THERE, _ACCOUNT = range(9)
 
 Ints = NDArray[np.int64]
 
@@ -65,6 +70,66 @@ def pass_unit(fixed: Ints, live: Ints, at: Layout, number: int, unit: int, arriv
     if live[edge + f.PASSED_BY] != by and not _look_up(fixed, live, at, edge, delay, by):
         return bool(live[f.FAILURE] != 0)
     _take(fixed, live, at, number, live[edge + f.PASSED], live[arrival])
+    live[stage + f.MODE] = f.CHAIN_ENDS
+    live[stage + f.KNOWN] -= 1
+    return True
+
+
+@njit(cache=True)
+def begin_unit(fixed: Ints, live: Ints, at: Layout, number: int, unit: int, message: int) -> bool:
+    """Take a stage into its next unit, mostly up to where nothing runs any more, without *message*.
+
+    *unit* is the address of that unit, which waits for the message.
+
+    Returns:
+        False if the message may come before, or that cannot be done in one step; nothing then was.
+    """
+    stage = at.stage + number * f.STAGE_FIELDS
+    pieces = fixed[at.program + number * f.PROGRAM_FIELDS + f.PIECES]
+    piece = pieces + fixed[unit + f.WHICH] * f.PIECE_FIELDS
+    edge = transition(
+        fixed, live, at, live[stage + f.STATE], 2 * piece, fixed[unit + f.FORWARD_AGE]
+    )
+    if live[f.FAILURE] != 0:
+        return True
+    if live[edge + f.SETTLED] == 0 and not _settle(live, at, edge):
+        return False
+    passage, since = live[edge + f.SETTLED], live[stage + f.SINCE]
+    due, back = since + live[passage + _TIME], later(live[passage + _THERE], since)
+    if not comes_later(fixed, live, at, number, message, due, back):
+        return False
+    _take(fixed, live, at, number, passage, due)
+    live[stage + f.MODE] = f.AWAITS_MESSAGE
+    head = live[at.state + live[stage + f.STATE] * f.STATE_FIELDS + f.HEAD_END]
+    live[at.due + number] = later(head, live[stage + f.SINCE])
+    return True
+
+
+@njit(cache=True)
+def _settle(live: Ints, at: Layout, edge: int) -> bool:
+    """Put together the passage from *edge* to where nothing runs, or as far as all is known.
+
+    Returns:
+        False if nothing is known yet of what follows.
+    """
+    which = live[f.PASSAGES]
+    passage = at.passage + which * at.passage_size
+    if which == at.passages or not _open(live, at, passage, edge, n.ZERO - 1):
+        return False
+    time, source, one = live[edge + f.TIME], live[edge + f.TARGET], n.ZERO + 1
+    state = at.state + source * f.STATE_FIELDS
+    while live[state + f.LAST_WHAT] == STEP and live[state + f.LAST_VALUE] == 0:
+        step = live[state + f.LAST_EDGE]
+        if not _add(live, at, passage, step, one, time):
+            break
+        time, source = time + live[step + f.TIME], live[step + f.TARGET]
+        state = at.state + source * f.STATE_FIELDS
+    if live[passage + _STEPS] == 1 and live[state + f.HEAD_END] != n.NEVER:
+        return False
+    live[passage + _EARLY] = live[passage + _SENDS]
+    live[passage + _TARGET], live[passage + _TIME] = source, time
+    live[edge + f.SETTLED] = passage
+    live[f.PASSAGES] += 1
     return True
 
 
@@ -89,8 +154,8 @@ def _look_up(fixed: Ints, live: Ints, at: Layout, edge: int, delay: int, by: int
 
 @njit(cache=True)
 def _place(at: Layout, edge: int, by: int) -> int:
-    """Where the number of a passage is found, if there is one."""
-    key = ((edge * 1000003) ^ by) * 1099511628211
+    """Address of the number of a passage, if there is one."""
+    key = (((n.ZERO + edge) * 1000003) ^ by) * 1099511628211
     key = (key ^ (key >> 31)) * 1099511628211
     return int(at.passage_table + ((key ^ (key >> 29)) & (at.passages - 1)))
 
@@ -98,11 +163,7 @@ def _place(at: Layout, edge: int, by: int) -> int:
 @njit(cache=True)
 def _put_together(fixed: Ints, live: Ints, at: Layout, passage: int, edge: int, delay: int) -> bool:
     """Write the passage that begins with *edge*; False if it is not to be kept."""
-    live[passage + _EDGE], live[passage + _DELAY] = edge, delay
-    live[passage + _SENDS] = live[passage + _STEPS] = 0
-    for category in range(at.categories + 1):
-        live[passage + _ACCOUNT + category] = 0
-    if not _add(live, at, passage, edge, n.ZERO, n.ZERO):
+    if not _open(live, at, passage, edge, delay):
         return False
     time, source, one = live[edge + f.TIME], live[edge + f.TARGET], n.ZERO + 1
     while live[at.state + source * f.STATE_FIELDS + f.HEAD_END] != n.NEVER:
@@ -136,6 +197,17 @@ def _put_together(fixed: Ints, live: Ints, at: Layout, passage: int, edge: int, 
 
 
 @njit(cache=True)
+def _open(live: Ints, at: Layout, passage: int, edge: int, delay: int) -> bool:
+    """Begin to write a passage, with its first transition; False if there is no room."""
+    live[passage + _EDGE], live[passage + _DELAY] = edge, delay
+    live[passage + _SENDS] = live[passage + _STEPS] = 0
+    live[passage + _THERE] = n.NEVER
+    for category in range(at.categories + 1):
+        live[passage + _ACCOUNT + category] = 0
+    return _add(live, at, passage, edge, n.ZERO, n.ZERO)
+
+
+@njit(cache=True)
 def _add(live: Ints, at: Layout, passage: int, edge: int, units: int, time: int) -> bool:
     """Add a transition that begins at *time*, so many *units* on; False if there is no room."""
     sends, entries = live[passage + _SENDS], live[edge + f.ENTRIES]
@@ -147,6 +219,7 @@ def _add(live: Ints, at: Layout, passage: int, edge: int, units: int, time: int)
         live[to + f.LOG_UNIT] = live[entry + f.LOG_UNIT] + units
         for field in range(f.LOG_START, f.LOG_FIELDS):
             live[to + field] = later(live[entry + field], time)
+        live[passage + _THERE] = min(live[passage + _THERE], live[to + f.LOG_END])
         entry += f.LOG_FIELDS
         to += f.LOG_FIELDS
     for category in range(at.categories + 1):
@@ -176,7 +249,5 @@ def _take(fixed: Ints, live: Ints, at: Layout, number: int, passage: int, arriva
         live[account + category] += live[passage + _ACCOUNT + category]
     live[f.FOLLOWED] += live[passage + _STEPS]
     live[stage + f.AT_UNIT] = unit + 1
-    live[stage + f.KNOWN] -= 1
     live[stage + f.STATE] = live[passage + _TARGET]
-    live[stage + f.MODE] = f.CHAIN_ENDS
     live[stage + f.SINCE] = live[at.due + number] = since + live[passage + _TIME]
