@@ -21,6 +21,7 @@ from simcore.kernels.stages.order.history import (
     MOST_DECISIONS,
     TRACE_WORDS,
 )
+from simcore.kernels.stages.passing.passages import PASSAGES, passage_words
 from simcore.kernels.stages.pipeline_period import SNAPSHOTS
 from simcore.kernels.stages.pipeline_run import FINISHED
 from simcore.machine.system import ExecutionProfile
@@ -119,14 +120,20 @@ def run_pipeline(
     profile: ExecutionProfile,
     shared_ends: SharedEnds,
     workspace: Workspace,
+    *,
+    is_noted: bool = False,
 ) -> PipelineRun | None:
-    """Run *code* on a machine, or None where a node takes no time, which is not foreseen here."""
+    """Run *code* on a machine, or None where a node takes no time, which is not foreseen here.
+
+    With *is_noted* transitions are taken and noted one by one from the start, else only where the
+    order of two events has to be told; what comes out is the same.
+    """
     if not _takes_time(code, times):
         return None
     layout, at = _layouts(code, times, profile)
     fixed, live = code.fixed, workspace.words(layout.pool_end)
     _write_times(code, times, layout, live)
-    pipeline_calls.start(fixed, live, at)
+    pipeline_calls.start(fixed, live, at, is_noted)
     while (number := pipeline_calls.run(fixed, live, at)) >= 0:
         collective = code.shared[number]
         first = layout.started + number * (layout.stages + 1) + 1
@@ -264,6 +271,8 @@ def layout_fields(code: CodeSizes, compute_slots: Any, streams: Any, instant: An
         table_size=sizes["state_table"],
         states=sizes["edge_table"] // 2,
         edges=sizes["edge_table"] // 2,
+        passages=sizes["passage_table"],
+        passage_size=passage_words(code.categories),
         buffer_size=_BUFFER,
         snapshot_size=sizes["snapshot"] // (SNAPSHOTS + 1),
         pool_end=end,
@@ -290,6 +299,8 @@ def _sizes(code: CodeSizes, npu_size: Any) -> Fields:
         "state_table": times * 2 * _STATES,
         "edge": times * _STATES * f.EDGE_FIELDS,
         "edge_table": times * 2 * _STATES,
+        "passage": times * PASSAGES * passage_words(code.categories),
+        "passage_table": times * PASSAGES,
         "buffer": _BUFFER,
         "snapshot": (SNAPSHOTS + 1) * (2 + accounts + 80 * stages),
         "history": HISTORY_WORDS,

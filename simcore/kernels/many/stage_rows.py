@@ -242,7 +242,7 @@ def _run(
     """Run one design to its end: ENDED, or UNDECIDED."""
     fixed_at, live_at, row = pointer(fixed), pointer(live), designs.row[number]
     small = words_at(program["small"], program["small_size"])
-    pipeline_run.start(fixed_at, live_at, at)
+    pipeline_run.start(fixed_at, live_at, at, np.bool_(False))
     while True:
         collective = pipeline_run.run(fixed_at, live_at, at)
         if collective < 0:

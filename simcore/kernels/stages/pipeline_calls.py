@@ -12,9 +12,9 @@ Ints = NDArray[np.int64]
 
 
 @njit(cache=True)
-def start(fixed: Ints, live: Ints, at: Layout) -> None:
+def start(fixed: Ints, live: Ints, at: Layout, is_noted: bool) -> None:
     """Begin a run, see ``pipeline_run.start``."""
-    pipeline_run.start(pointer(fixed), pointer(live), at)
+    pipeline_run.start(pointer(fixed), pointer(live), at, is_noted)
 
 
 @njit(cache=True)

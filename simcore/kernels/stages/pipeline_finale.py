@@ -81,6 +81,9 @@ def go_on_in_finale(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
 @njit(cache=True)
 def _decide(fixed: Ints, live: Ints, at: Layout, number: int, slot: int) -> int:
     """Order of the next message and of the node in a *slot*, which came to be at once."""
+    if live[f.NOTED] == 0:
+        live[f.FAILURE] = f.UNNOTED
+        return 0
     stage, npu = at.stage + number * f.STAGE_FIELDS, at.npu + number * at.npu_size
     message = message_to(fixed, at, number, live[stage + f.ARRIVES_UNIT])
     unit, place = place_of(fixed, live, at, npu, live[slot])

@@ -20,10 +20,11 @@ from simcore.kernels.stages import stage_layout as f
 from simcore.kernels.stages.order.compare import order_of
 from simcore.kernels.stages.order.history import FINALE_AT_END, FINALE_AT_MESSAGE, TRANSITION, note
 from simcore.kernels.stages.order.replay import place_of
+from simcore.kernels.stages.passing.lateness import comes_later
+from simcore.kernels.stages.passing.passages import begin_unit, pass_unit
 from simcore.kernels.stages.pipeline_finale import all_done, begin_finale, go_on_in_finale
 from simcore.kernels.stages.pipeline_messages import (
     arrival_of,
-    message_to,
     send,
     sent_after,
     unit_address,
@@ -48,16 +49,27 @@ Ints = NDArray[np.int64]
 
 
 @njit(cache=True)
-def start(fixed: Ints, live: Ints, at: Layout) -> None:
-    """Every stage begins its first unit, and goes on up to the end of the iteration."""
-    for counter in range(f.COUNTERS):
-        live[counter] = 0
-    live[f.RESOLVABLE] = -1
+def start(fixed: Ints, live: Ints, at: Layout, is_noted: bool) -> None:
+    """Every stage begins its first unit, and goes on up to the end of the iteration.
+
+    *is_noted*: transitions are noted one by one from the start; else only once it is asked for
+    where the stages have been.
+    """
+    _fill(live, n.ZERO, f.OF_ATTEMPT, n.ZERO)
     live[f.POOL_END] = at.pool
+    live[f.NOTED] = 1 if is_noted else 0
+    _fill(live, at.course, at.sections * (f.COURSE_FIELDS + at.categories), n.ZERO)
+    _attempt(fixed, live, at)
+
+
+@njit(cache=True)
+def _attempt(fixed: Ints, live: Ints, at: Layout) -> None:
+    """``start`` with the situations that are known."""
+    _fill(live, f.OF_ATTEMPT, f.COUNTERS - f.OF_ATTEMPT, n.ZERO)
+    live[f.RESOLVABLE] = -1
     live[f.HISTORY_END], live[f.TRACE_END] = at.history, at.traced
     _fill(live, at.arrival, at.messages * f.ARRIVAL_FIELDS, n.ZERO - 1)
     _fill(live, at.started, at.collectives * (at.stages + 1), n.ZERO - 1)
-    _fill(live, at.course, at.sections * (f.COURSE_FIELDS + at.categories), n.ZERO)
     _fill(live, at.account, at.stages * (at.categories + 1), n.ZERO)
     for collective in range(at.collectives):
         live[at.started + collective * (at.stages + 1)] = 0
@@ -68,7 +80,8 @@ def start(fixed: Ints, live: Ints, at: Layout) -> None:
         live[at.due + number] = n.NEVER
         live[stage + f.ARRIVES] = n.NEVER
     for number in range(at.stages):
-        _begin_unit(fixed, live, at, number, START, np.bool_(False))
+        record = unit_address(fixed, at, number, n.ZERO)
+        _begin_unit(fixed, live, at, number, record, START, np.bool_(False))
         if live[f.FAILURE] != 0:
             return
     _go_ahead(fixed, live, at)
@@ -84,10 +97,22 @@ def _fill(live: Ints, first: int, length: int, value: int) -> None:
 def run(fixed: Ints, live: Ints, at: Layout) -> int:
     """Go on until nothing is left, or a collective between stages can be resolved.
 
+    Where it is asked for notes that there are none of, all begins anew, with notes.
+
     Returns:
         FINISHED, FAILED (every node must be followed instead), or the number of the collective all
         of whose members have started.
     """
+    found = _run(fixed, live, at)
+    if found == FAILED and live[f.FAILURE] == f.UNNOTED:
+        live[f.NOTED] = 1
+        _attempt(fixed, live, at)
+        found = _run(fixed, live, at)
+    return found
+
+
+@njit(cache=True)
+def _run(fixed: Ints, live: Ints, at: Layout) -> int:
     while live[f.FAILURE] == 0:
         collective = live[f.RESOLVABLE]
         if collective >= 0:
@@ -98,10 +123,12 @@ def run(fixed: Ints, live: Ints, at: Layout) -> int:
         if live[at.due + first] == n.NEVER:
             return FINISHED if all_done(fixed, live, at) else FAILED
         if live[stage + f.MODE] == f.CHAIN_ENDS:
-            _end_unit(fixed, live, at, first)
+            record = unit_address(fixed, at, first, live[stage + f.AT_UNIT] + 1)
+            _end_unit(fixed, live, at, first, record)
             _go_on(fixed, live, at, first, n.NEVER)
         elif live[stage + f.MODE] == f.AWAITS_MESSAGE:
-            _wait(fixed, live, at, first)
+            record = unit_address(fixed, at, first, live[stage + f.AT_UNIT])
+            _wait(fixed, live, at, first, record)
             _go_on(fixed, live, at, first, n.NEVER)
         else:
             go_on_in_finale(fixed, live, at, first)
@@ -142,44 +169,19 @@ def _go_on(fixed: Ints, live: Ints, at: Layout, number: int, last: int) -> bool:
         ends = live[stage + f.MODE] == f.CHAIN_ENDS
         if ends and live[stage + f.AT_UNIT] == last:
             break
-        message = _awaited(fixed, live, at, number)
+        unit = live[stage + f.AT_UNIT] + (1 if ends else 0)
+        record = unit_address(fixed, at, number, unit)
+        message = fixed[record + f.RECEIVED]
         is_open = message < 0 or live[arrival_of(at, message)] >= 0
-        if not (is_open or _comes_later(fixed, live, at, number, message)):
+        due = live[at.due + number]
+        if not (is_open or comes_later(fixed, live, at, number, message, due, n.NEVER)):
             break
         moved = True
         if ends:
-            _end_unit(fixed, live, at, number)
+            _end_unit(fixed, live, at, number, record)
         else:
-            _wait(fixed, live, at, number)
+            _wait(fixed, live, at, number, record)
     return moved
-
-
-@njit(cache=True)
-def _awaited(fixed: Ints, live: Ints, at: Layout, number: int) -> int:
-    """The message of the unit that a stage waits for or is about to begin, -1: none."""
-    stage = at.stage + number * f.STAGE_FIELDS
-    ends = live[stage + f.MODE] == f.CHAIN_ENDS
-    return message_to(fixed, at, number, live[stage + f.AT_UNIT] + (1 if ends else 0))
-
-
-@njit(cache=True)
-def _comes_later(fixed: Ints, live: Ints, at: Layout, number: int, message: int) -> bool:
-    """True if a message that is not on its way can only come after a stage's next event.
-
-    Its sender does nothing before that event: it is about to end a unit, or it waits for a message
-    that can only come later too, and nothing of its own ends before. Where each waits for the next
-    one all around, none of them does anything before.
-    """
-    due, asked = live[at.due + number], message
-    for _ in range(at.stages):
-        sender = fixed[at.message + asked * f.MESSAGE_FIELDS + f.FROM_STAGE]
-        mode = live[at.stage + sender * f.STAGE_FIELDS + f.MODE]
-        if due == n.NEVER or live[at.due + sender] < due or mode == f.FINALE:
-            return False
-        asked = _awaited(fixed, live, at, sender)
-        if mode == f.CHAIN_ENDS or live[arrival_of(at, asked)] >= 0:
-            return True
-    return True
 
 
 @njit(cache=True)
@@ -196,13 +198,12 @@ def _first_due(live: Ints, at: Layout) -> int:
 
 @njit(cache=True)
 def _begin_unit(
-    fixed: Ints, live: Ints, at: Layout, number: int, source: int, is_open: bool
+    fixed: Ints, live: Ints, at: Layout, number: int, record: int, source: int, is_open: bool
 ) -> None:
-    """The last compute node of a unit ends: go on with the next unit."""
+    """The last compute node of a unit ends: go on with the next unit, whose address is *record*."""
     stage = at.stage + number * f.STAGE_FIELDS
     program = at.program + number * f.PROGRAM_FIELDS
     unit = live[stage + f.AT_UNIT] + 1
-    record = unit_address(fixed, at, number, unit)
     piece = fixed[program + f.PIECES] + fixed[record + f.WHICH] * f.PIECE_FIELDS
     waits = fixed[record + f.RECEIVED] >= 0
     if waits and is_open:
@@ -211,7 +212,8 @@ def _begin_unit(
     what, age = 2 * piece + (1 if is_open else 0), fixed[record + f.FORWARD_AGE]
     if is_open and fixed[piece + f.LAST] < 0:
         npu, since = at.npu + number * at.npu_size, live[stage + f.SINCE]
-        note(live, at, number, FINALE_AT_END, source, what, age, since)
+        if live[f.NOTED] != 0:
+            note(live, at, number, FINALE_AT_END, source, what, age, since)
         restore(fixed, live, at, npu, source, since)
         end_chain(fixed, live, at, npu, what, age)
         live[stage + f.AT_UNIT] = unit
@@ -219,23 +221,34 @@ def _begin_unit(
         return
     edge = transition(fixed, live, at, source, what, age)
     if live[f.FAILURE] == 0:
-        note(live, at, number, TRANSITION, source, what, age, live[stage + f.SINCE])
+        if live[f.NOTED] != 0:
+            note(live, at, number, TRANSITION, source, what, age, live[stage + f.SINCE])
         _follow(fixed, live, at, number, edge, live[stage + f.SINCE])
         live[stage + f.AT_UNIT] = unit
         _look_ahead_waiting(fixed, live, at, number)
 
 
 @njit(cache=True)
-def _end_unit(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
-    """The next event of a stage ends a unit's last compute node."""
+def _end_unit(fixed: Ints, live: Ints, at: Layout, number: int, unit: int) -> None:
+    """The next event of a stage ends a unit's last compute node; *unit* is the next one's address.
+
+    Where it is known how much later this unit's message comes, the stage goes on to its end; where
+    it is known that it comes after all that still runs, up to then.
+    """
     stage = at.stage + number * f.STAGE_FIELDS
-    unit = unit_address(fixed, at, number, live[stage + f.AT_UNIT] + 1)
     message, source = fixed[unit + f.RECEIVED], live[stage + f.STATE]
     is_open = False
-    if message >= 0 and live[arrival_of(at, message)] >= 0:
+    is_known = message >= 0 and live[arrival_of(at, message)] >= 0
+    if not is_known and message >= 0 and live[f.NOTED] == 0:
+        if begin_unit(fixed, live, at, number, unit, message):
+            return
+    elif is_known:
         order = _order(live, at, number, message)
         is_open = order < 0
-        if order == 0:
+        if order > 0 and live[f.NOTED] == 0:
+            if pass_unit(fixed, live, at, number, unit, arrival_of(at, message)):
+                return
+        elif order == 0:
             pieces = fixed[at.program + number * f.PROGRAM_FIELDS + f.PIECES]
             what = 2 * (pieces + fixed[unit + f.WHICH] * f.PIECE_FIELDS)
             if order_matters(fixed, live, at, source, what, fixed[unit + f.FORWARD_AGE]):
@@ -245,7 +258,7 @@ def _end_unit(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
                 is_open = order < 0
             else:
                 live[stage + f.LEFT_OPEN] = 1
-    _begin_unit(fixed, live, at, number, source, is_open)
+    _begin_unit(fixed, live, at, number, unit, source, is_open)
 
 
 @njit(cache=True)
@@ -263,10 +276,12 @@ def _order(live: Ints, at: Layout, number: int, message: int) -> int:
 
 
 @njit(cache=True)
-def _wait(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
-    """The next event of a stage that waits for a message: the message, or a node's end."""
+def _wait(fixed: Ints, live: Ints, at: Layout, number: int, record: int) -> None:
+    """The next event of a stage that waits for the message of the unit at *record*.
+
+    That is the message, or a node's end.
+    """
     stage = at.stage + number * f.STAGE_FIELDS
-    record = unit_address(fixed, at, number, live[stage + f.AT_UNIT])
     message = fixed[record + f.RECEIVED]
     since, source = live[stage + f.SINCE], live[stage + f.STATE]
     arrival = live[arrival_of(at, message)]
@@ -281,14 +296,16 @@ def _wait(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
     if order >= 0:
         edge = transition(fixed, live, at, source, STEP, n.ZERO)
         if live[f.FAILURE] == 0:
-            note(live, at, number, TRANSITION, source, STEP, n.ZERO, since)
+            if live[f.NOTED] != 0:
+                note(live, at, number, TRANSITION, source, STEP, n.ZERO, since)
             _follow(fixed, live, at, number, edge, since)
             _look_ahead_waiting(fixed, live, at, number)
         return
     live[stage + f.KNOWN] -= 1
     if fixed[live[at.state + source * f.STATE_FIELDS + f.STATE_PIECE] + f.LAST] < 0:
         npu = at.npu + number * at.npu_size
-        note(live, at, number, FINALE_AT_MESSAGE, source, ARRIVAL, arrival - since, since)
+        if live[f.NOTED] != 0:
+            note(live, at, number, FINALE_AT_MESSAGE, source, ARRIVAL, arrival - since, since)
         restore(fixed, live, at, npu, source, since)
         open_unit(fixed, live, at, npu, arrival)
         begin_finale(fixed, live, at, number, live[stage + f.AT_UNIT])
@@ -300,13 +317,17 @@ def _wait(fixed: Ints, live: Ints, at: Layout, number: int) -> None:
         delay = n.ZERO
     edge = transition(fixed, live, at, source, ARRIVAL, delay)
     if live[f.FAILURE] == 0:
-        note(live, at, number, TRANSITION, source, ARRIVAL, delay, arrival - delay)
+        if live[f.NOTED] != 0:
+            note(live, at, number, TRANSITION, source, ARRIVAL, delay, arrival - delay)
         _follow(fixed, live, at, number, edge, arrival - delay)
 
 
 @njit(cache=True)
 def _decide(fixed: Ints, live: Ints, at: Layout, number: int, message: int) -> int:
     """Order of a message and a stage's next event, which came to be at once; 0: it failed."""
+    if live[f.NOTED] == 0:
+        live[f.FAILURE] = f.UNNOTED
+        return 0
     stage = at.stage + number * f.STAGE_FIELDS
     npu, source = at.scratch, live[stage + f.STATE]
     restore(fixed, live, at, npu, source, live[stage + f.SINCE])

@@ -90,9 +90,12 @@ STATE_MODE, STATE_PIECE, STATE_PLACE, LAST_WHAT, LAST_VALUE, LAST_EDGE, STATE_FI
 CHAIN_ENDS, AWAITS_MESSAGE, FINALE = 0, 1, 2
 
 # A known transition: from which state, by what, with which value; to which state, after how long,
-# entries of its log, address of the log, which the times by category follow, place in the table.
+# entries of its log, address of the log, which the times by category follow, place in the table;
+# of one that ends a unit and awaits a message the least delay of this after which nothing runs any
+# more (0: not known), the passage taken last (see ``passing``): by which delay (-1: none was), and
+# its address; and that of the passage to where nothing runs any more (0: there is none yet).
 SOURCE, WHAT, VALUE, TARGET, TIME, ENTRIES, LOG, EDGE_PLACE = range(8)
-EDGE_FIELDS = 8
+QUIET, PASSED_BY, PASSED, SETTLED, EDGE_FIELDS = range(8, 13)
 
 # Where a stage stands: mode, unit, state and its time, messages that are known and not yet used;
 # in the finale when the next of them comes, its address, its unit, the NPU's next slot, and the
@@ -101,23 +104,26 @@ EDGE_FIELDS = 8
 MODE, AT_UNIT, STATE, SINCE, KNOWN, ARRIVES, ARRIVES_AT, ARRIVES_UNIT, AHEAD = range(9)
 BEGAN, HISTORY, LEFT_OPEN, STAGE_FIELDS = range(9, 13)
 
-# Counters of the run, at the start of ``live``: states, transitions, end of the pool, collective
-# that can be resolved (-1: none), why the run failed, transitions followed, snapshots taken, and
-# of the steady state: nanoseconds and periods of the schedule (0: none found); then the node from
-# which on a section is timed (-1: none is), since when, whether something else runs beside it, and
-# whether it has one collective at a time; and periods of the schedule that the run leapt over.
-STATES, EDGES, POOL_END, RESOLVABLE, FAILURE, FOLLOWED, SNAPSHOTS, PERIOD_NS, PERIODS = range(9)
-TIMED_NODE, TIMED_SINCE, TIMED_BESIDE, TIMED_IN_ROW, LEAPT = range(9, 14)
-HISTORY_END, TRACE_END, LEAPT_AT, LEAPT_UNITS, LEAPT_NS, DECISIONS = range(14, 20)
-WANTED, WANTED_STAGE, WANTED_UNIT, WANTED_PLACE, WANTED_AT = range(20, 25)
-COUNTERS = 25
+# Counters of the run, at the start of ``live``: states, transitions, end of the pool, passages, and
+# whether transitions are noted; of this attempt the collective that can be resolved (-1: none), why
+# it failed, transitions followed, snapshots taken, and of the steady state: nanoseconds and periods
+# of the schedule (0: none found); then the node from which on a section is timed (-1: none is),
+# since when, whether something else runs beside it, and whether it has one collective at a time;
+# and periods of the schedule that the run leapt over.
+STATES, EDGES, POOL_END, PASSAGES, NOTED, OF_ATTEMPT = 0, 1, 2, 3, 4, 5
+RESOLVABLE, FAILURE, FOLLOWED, SNAPSHOTS, PERIOD_NS, PERIODS = range(5, 11)
+TIMED_NODE, TIMED_SINCE, TIMED_BESIDE, TIMED_IN_ROW, LEAPT = range(11, 16)
+HISTORY_END, TRACE_END, LEAPT_AT, LEAPT_UNITS, LEAPT_NS, DECISIONS = range(16, 22)
+WANTED, WANTED_STAGE, WANTED_UNIT, WANTED_PLACE, WANTED_AT = range(22, 27)
+COUNTERS = 27
 
 # How a section goes: its time (0: not known), and whether it has one collective at a time; then its
 # times by category.
 COURSE_NS, COURSE_IN_ROW, COURSE_FIELDS = range(3)
 
-# Why a run failed: order of two events that nothing here decides; too little room.
-TIE, FULL = 1, 2
+# Why a run failed: order of two events that nothing here decides; too little room; order of two
+# events is to be told, and transitions were not noted.
+TIE, FULL, UNNOTED = 1, 2, 3
 
 
 class Layout(NamedTuple):
@@ -146,6 +152,8 @@ class Layout(NamedTuple):
         started: Per collective: members that have started, then the start of each stage's.
         state, state_table, edge, edge_table, table_size, states, edges: Memo and its room. What a
             table says counts only if that names its place, so tables need not be cleared.
+        passage, passages, passage_size, passage_table: Passages, room for so many, words of each,
+            and as many places at which one is looked for.
         buffer, buffer_size: Where a record is written.
         snapshot, snapshot_size: The last moments at which a period began.
         history, traced: Where the stages have been, and what was traced of it, see ``order``.
@@ -197,6 +205,10 @@ class Layout(NamedTuple):
     table_size: int
     states: int
     edges: int
+    passage: int
+    passages: int
+    passage_size: int
+    passage_table: int
     buffer: int
     buffer_size: int
     snapshot: int

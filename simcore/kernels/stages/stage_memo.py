@@ -83,7 +83,8 @@ def _edge(live: Ints, at: Layout, source: int, what: int, value: int) -> int:
     live[edge] = source
     live[edge + f.WHAT] = what
     live[edge + f.VALUE] = value
-    live[edge + f.TARGET] = -1
+    live[edge + f.TARGET] = live[edge + f.PASSED_BY] = -1
+    live[edge + f.QUIET] = live[edge + f.SETTLED] = 0
     return int(edge)
 
 

@@ -1,0 +1,1 @@
+"""Rows of known transitions, taken in one step."""
