@@ -33,7 +33,8 @@ def ends_on(memo: Memo, *, gbytes_per_s: float = 50.0, algorithm: str = "ring") 
     operation = CollectiveOp("sum", kind, Axis.DP, 1_000_000, phase)
     known = MemberEnds(lambda kind: platform, system, memo)
     placement = Placement(extent=(4, 1), stride=(1, 1))
-    return known.ends(operation, placement, START_NS, CLASS_OF).tolist()
+    found: list[int] = known.ends(operation, placement, START_NS, CLASS_OF).tolist()
+    return found
 
 
 def test_ends_are_worked_out_once_for_all_runs_and_anew_on_another_machine(
