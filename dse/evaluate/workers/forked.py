@@ -28,6 +28,10 @@ _OF_THE_SERVER = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONSA
 """A fork has no threads but its own, and imports nothing from the folder it happens to be in."""
 
 
+UNGUARDED = 97
+"""Exit code of a worker that imported a script which begins to run a study once more."""
+
+
 def worker_context(also: str) -> ForkServerContext | SpawnContext:
     """Context of ``multiprocessing`` that starts workers: its server runs, where there can be one.
 
@@ -37,6 +41,8 @@ def worker_context(also: str) -> ForkServerContext | SpawnContext:
     Args:
         also: A module that a server which is not there yet imports too.
     """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        os._exit(UNGUARDED)  # Python would say so in a traceback of each worker
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     from multiprocessing.forkserver import ensure_running  # which not every system has

@@ -14,9 +14,14 @@ from typing import Any
 
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.workers.crew import Crew, Death, Message, StartGuard
-from dse.evaluate.workers.forked import start_worker, take_environment, worker_context
+from dse.evaluate.workers.forked import (
+    UNGUARDED,
+    start_worker,
+    take_environment,
+    worker_context,
+)
 from dse.evaluate.workers.worker import IDLE, MANY, Limits, WorkerInput, serving
-from simcore import SimcoreError, SimulationError
+from simcore import ConfigError, SimcoreError, SimulationError
 
 LATE_S = 2.0
 """Time after a limit at which a worker that the kernel did not end is ended by us."""
@@ -121,6 +126,9 @@ class LocalCrew(Crew):
         cause = f"the worker process ended with code {code}"
         if code is not None and code < 0:
             cause = f"the worker process was ended by signal {signal.Signals(-code).name}"
+        if code == UNGUARDED and not seat.is_ready:
+            rule = "needs a script to run studies under `if __name__ == '__main__':`"
+            raise ConfigError("execution.executor", f"{rule}, for workers import it", got="local")
         if not seat.is_ready:
             self._starts.died(cause)
         position: int | None = int(seat.progress[_POSITION]) if seat.progress[_SINCE] else IDLE
