@@ -106,10 +106,12 @@ class LocalCrew(Crew):
         return _Process(process=process, pipe=ours, progress=progress)
 
     def _read(self, worker: int) -> Message:
-        seat = self._seats[worker]
+        seat, is_gone, answers = self._seats[worker], False, None
         try:
             answers = seat.pipe.recv()
         except (EOFError, OSError):
+            is_gone = True
+        if is_gone:
             return Message(worker=worker, death=self._death(seat))
         if isinstance(answers, str):  # an evaluator that cannot be built fails for every design
             raise SimulationError(f"workers cannot start: {answers}")
