@@ -106,7 +106,8 @@ class LocalCrew(Crew):
         return _Process(process=process, pipe=ours, progress=progress)
 
     def _read(self, worker: int) -> Message:
-        seat, is_gone, answers = self._seats[worker], False, None
+        seat, is_gone = self._seats[worker], False
+        answers: Any = None
         try:
             answers = seat.pipe.recv()
         except (EOFError, OSError):
