@@ -84,12 +84,19 @@ class ScreenedProposer(Proposer[Any]):
     def _drawn(
         self, proposal: Proposal[Any], is_new: Callable[[Design], bool]
     ) -> Proposal[Any] | None:
-        """A design of use, drawn from all of them, which the trial stands for from now on."""
-        space, random = self._genomes, self._random
+        """A design of use, drawn from all of them, which the trial stands for from now on.
+
+        Of a small space most draws are known by then: what was of no use is not asked about again.
+        """
+        space, random, known = self._genomes, self._random, set[int]()
         first = self._first(is_new, self._is_hopeful)
         for _ in range(_LOTS):
-            drawn = [space.design(space.draw(random)) for _ in range(_LOT)]
-            designs = [design for design in drawn if self._sampler.can_say(design)]
+            drawn = [space.draw(random) for _ in range(_LOT)]
+            keys = Genomes.of(drawn).keys().tolist()
+            lot = {key: one for key, one in zip(keys, drawn, strict=True) if key not in known}
+            known |= lot.keys()
+            said = map(space.design, lot.values())
+            designs = [design for design in said if self._sampler.can_say(design)]
             at = first(designs)
             if at is not None:
                 return self._sampler.propose(designs[at], proposal)
