@@ -7,15 +7,14 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from one_switch import ends_on_one_switch
 
-from simcore.engines.collectives.ends import SharedEnds
 from simcore.engines.stages.code import PipelineCode
 from simcore.engines.stages.plan_code import PlanCode
 from simcore.engines.stages.run import PipelineRun, Times, Workspace, run_pipeline
 from simcore.kernels.npu import layout as n
 from simcore.kernels.stages import stage_layout as f
-from simcore.machine import Dimension, Platform, load_npu
-from simcore.machine.system import ExecutionProfile, System
+from simcore.machine.system import ExecutionProfile
 from simcore.memo import Memo
 from simcore.workload import Model, ParallelPlan, TrainingWorkload
 
@@ -67,11 +66,7 @@ def test_the_short_loop_gives_what_every_event_gives(plan: ParallelPlan, streams
     code = known.code(known.batches)
     assert code is not None
     assert (rows_of(code)[:, n.MATE] == f.LEADS).any(), "some rows lead on"
-    dimension = Dimension(
-        topology="switch", npus=plan.npus, bandwidth_bytes_per_s=1e11, latency_s=0.0
-    )
-    platform = Platform(npu=load_npu("a100_80"), dimensions=(dimension,))
-    ends = SharedEnds(platform, System(), known.program.collectives, plan.stage_stride)
+    ends = ends_on_one_switch(known.program)
     profile = ExecutionProfile(compute_slots=1, communication_streams=streams)
     items = code.operators + len(known.program.collectives)
     ended = 0

@@ -4,13 +4,12 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from one_switch import ends_on_one_switch
 
-from simcore.engines.collectives.ends import SharedEnds
 from simcore.engines.stages.plan_code import PlanCode
 from simcore.engines.stages.run import PipelineRun, Times, Workspace, layout_of, run_pipeline
 from simcore.kernels.stages import stage_layout as f
-from simcore.machine import Dimension, Platform, load_npu
-from simcore.machine.system import ExecutionProfile, System
+from simcore.machine.system import ExecutionProfile
 from simcore.memo import Memo
 from simcore.workload import Model, ParallelPlan, TrainingWorkload
 
@@ -57,11 +56,7 @@ def test_units_passed_in_one_step_end_as_transition_by_transition(
     known = PlanCode(workload, plan, Memo())
     code = known.code(known.batches)
     assert code is not None
-    dimension = Dimension(
-        topology="switch", npus=plan.npus, bandwidth_bytes_per_s=1e11, latency_s=0.0
-    )
-    platform = Platform(npu=load_npu("a100_80"), dimensions=(dimension,))
-    ends = SharedEnds(platform, System(), known.program.collectives, plan.stage_stride)
+    ends = ends_on_one_switch(known.program)
     profile = ExecutionProfile(compute_slots=1, communication_streams=streams)
     items = code.operators + len(known.program.collectives)
     joint = [one.item for one in code.shared]

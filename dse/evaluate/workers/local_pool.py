@@ -112,7 +112,7 @@ class LocalCrew(Crew):
             answers = seat.pipe.recv()
         except (EOFError, OSError):
             is_gone = True
-        if is_gone:
+        if is_gone:  # told here: that the pipe ended is no cause of what is then raised
             return Message(worker=worker, death=self._death(seat))
         if isinstance(answers, str):  # an evaluator that cannot be built fails for every design
             raise SimulationError(f"workers cannot start: {answers}")
