@@ -153,6 +153,10 @@ class StopSwitch:
         signal.signal(signal.SIGINT, self._press)
         signal.signal(signal.SIGTERM, self._press)
 
+    def release(self) -> None:
+        """Ignore Ctrl-C from here on: all is written, and Python would end by the signal."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
     def _press(self, number: int, frame: FrameType | None) -> None:
         if self.pressed:
             raise KeyboardInterrupt
@@ -240,3 +244,4 @@ def _run(
         if logged is not None:
             logged.finish(result)
     show_result(result)
+    stop.release()

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -84,3 +86,22 @@ def test_the_second_signal_stops_and_loses_nothing(
     assert len(dse.load_study(tmp_path).rows) >= len(before)
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
     check_resumed(tmp_path, monkeypatch)
+
+
+ENDING = """
+import os, signal
+from dse.cli.running import StopSwitch
+
+class Pressed:
+    def __del__(self, kill=os.kill, pid=os.getpid(), number=signal.SIGINT):
+        kill(pid, number)  # once Python has put signals back to what they do by themselves
+
+pressed, stop = Pressed(), StopSwitch()
+stop.install()
+stop.release()
+"""
+
+
+def test_ctrl_c_once_all_is_written_does_not_fail_a_study() -> None:
+    ended = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
