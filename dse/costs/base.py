@@ -42,10 +42,13 @@ class CostModel(ABC):
 
     Attributes:
         rises: Whether that holds; gaps are proven with such costs alone.
+        is_of_parts: Whether it makes machines of parts that are sold. A study that names such a
+            model proposes no other machine, whatever it seeks.
         power_model: Name of the model of the power that the same machine draws.
     """
 
     rises: ClassVar[bool] = True
+    is_of_parts: ClassVar[bool] = False
     power_model: ClassVar[str] = "power"
 
     def __init__(self, prices: PriceBook) -> None:

@@ -24,6 +24,7 @@ class BillOfMaterials(CostModel):
     Every part has a low and a high price; see ``dse.costs.bill``.
     """
 
+    is_of_parts = True
     power_model = "bill_of_materials_power"
 
     @cached_property

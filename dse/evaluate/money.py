@@ -76,6 +76,10 @@ class CostMeter:
         self._capital = COSTS[file.model](self._prices)
         self._network = COSTS[file.network](self._prices)
         self._power = COSTS[self._capital.power_model](self._prices)
+        if self._capital.is_of_parts:
+            self._needed |= {"capital_cost_usd"}
+        elif self._network.is_of_parts:
+            self._needed |= {"network_cost_usd"}
 
     @property
     def rises(self) -> bool:

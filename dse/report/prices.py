@@ -70,14 +70,15 @@ def price_sensitivity(result: StudyResult) -> list[Sensitivity]:
     """
     study = result.study
     rows = result.compared
-    if study.file.cost is None or not rows:
+    measures = _measures(result)
+    if study.file.cost is None or not rows or not measures:
         return []
     if study.goals.scenarios:  # which may have price books of their own
         return []
     desk, front = _Desk(result, study.file.cost), {result.rows[at].number for at in result.front}
     if not desk.knows(rows[0]):
         return []
-    measures, reach = _measures(result), desk.reach([row for row in rows if row.number in front])
+    reach = desk.reach([row for row in rows if row.number in front])
     return [_of_measure(measure, desk, _near(rows, measure, front, reach)) for measure in measures]
 
 

@@ -85,8 +85,15 @@ def test_what_a_class_changes_of_one_design_it_changes_of_many() -> None:
         assert one.metrics["iteration_time_s"] == 2 * other.metrics["iteration_time_s"]
 
 
-def test_a_machine_that_nobody_sells_is_refused_without_a_simulation() -> None:
+@pytest.mark.parametrize("objectives", [("iteration_time", "capital_cost"), ("iteration_time",)])
+def test_a_machine_that_nobody_sells_is_refused_without_a_simulation(
+    objectives: tuple[str, ...],
+) -> None:
+    """Whatever is sought: the study names a model of parts that are sold."""
     what, designs = level("llm_gpt")
+    what = replace(
+        what, goals=replace(what.goals, objectives=dict.fromkeys(objectives, "minimise"))
+    )
     ring = {"platform.dimensions[1].topology": "ring", "system.all_reduce[1]": "ring"}
     unsold = [
         {**design, **ring, "platform.dimensions[2].shares_ports": True}

@@ -11,7 +11,7 @@ from dse.costs.bill import Biller
 from dse.evaluate.designs.runs import DesignRuns
 from dse.report.prices import price_sensitivity, told
 from dse.results.result import StudyResult
-from dse.study.compile import load_study_file
+from dse.study.compile import find_study, load_study_file
 from simcore import load_npu
 from simcore.parts import Part
 
@@ -164,3 +164,19 @@ def test_every_priced_part_of_the_front_is_among_the_prices_asked(tmp_path: Path
     listed = [line for bill in bills for line in bill.lines]
     parts = {one.part for one in listed if one.usd and one.group != "accelerators"}
     assert {name.removeprefix("parts.") for name in asked.lines} >= parts > set()
+
+
+def test_a_study_of_parts_that_seeks_time_alone_tells_what_its_machines_cost(
+    tmp_path: Path,
+) -> None:
+    data = yaml.safe_load(find_study("llm_gpt.yaml").read_text())
+    data["objectives"] = {"iteration_time": "minimise"}
+    file = tmp_path / "study.yaml"
+    file.write_text(yaml.safe_dump(data))
+    out = tmp_path / "out"
+    result = dse.run_study(file, out=out, trials=24, settle=0, sampler="random", executor="serial")
+    done = [row for row in result.rows if row.is_feasible]
+    assert done
+    assert all(row.evaluation.metrics["capital_cost_usd"] > 0 for row in done)
+    assert price_sensitivity(result) == [], "no price decides what is fastest"
+    assert (out / "report.html").exists()
