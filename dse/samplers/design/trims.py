@@ -54,6 +54,8 @@ class Trims:
         self._steps: dict[Genome, Steps] = {}
         self._beside: dict[Genome, list[Genome]] = {}
         self._refused: set[int] = set()
+        self._left_of: Points | None = None
+        self._left: list[Step] = []
         self._were_bargains: dict[tuple[Genome, Genome], bool] = {}
         self._beaten_of: Points | None = None
         self._are_beaten: Flags = np.zeros(0, np.bool_)
@@ -73,13 +75,29 @@ class Trims:
     def next(self, accept: Accept) -> Genome | None:
         """The trim most likely to be a bargain of those that *accept* takes.
 
+        What is refused once is not asked again.
+        """
+        left = self._untried()
+        if not left:
+            return None
+        hopes = self._hopes()
+        for step in sorted(left, key=lambda step: -hopes(step.rung)):
+            if accept(step.genome):
+                return step.genome
+            self._refused.add(step.genome.key)
+        return None
+
+    def _untried(self) -> "list[Step]":
+        """Trims of the front that have not been refused.
+
         Designs that are beaten at a bargain themselves are of no use and not asked for trims.
         """
-        hopes, beaten = self._hopes(), self._beaten()
-        standing = (one for one, out in zip(self._front.kept, beaten, strict=True) if not out)
-        found = [step for genome in standing for step in self.of(genome).trims]
-        found.sort(key=lambda step: -hopes(step.rung))
-        return next((step.genome for step in found if accept(step.genome)), None)
+        if self._left_of is not self._front.points:  # which are new where the front is
+            self._left_of = self._front.points
+            kept = zip(self._front.kept, self._beaten(), strict=True)
+            self._left = [step for one, out in kept if not out for step in self.of(one).trims]
+        self._left = [step for step in self._left if step.genome.key not in self._refused]
+        return self._left
 
     def _beaten(self) -> Flags:
         """Designs of the front that others of it beat at a bargain."""

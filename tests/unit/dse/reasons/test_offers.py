@@ -1,5 +1,6 @@
 """What is offered of a design as better at no loss, and what the search around it tries."""
 
+import numpy as np
 import pytest
 
 from dse.evaluate.levers import Lever
@@ -8,6 +9,7 @@ from dse.reasons.steps import one_step
 from dse.reasons.what_if import WhatIf
 from dse.report.why import NOT_TRIED, offer_section
 from dse.samplers.design import GenomeSpace
+from dse.samplers.design.columns.genomes import Genome
 from dse.samplers.design.columns.neighbourhood import Neighbourhood
 from dse.samplers.design.model.aims import TimeAlone
 from dse.samplers.design.screen import anything
@@ -71,3 +73,31 @@ def test_a_search_tries_each_step_that_an_explanation_shows_and_that_costs_nothi
                 continue
             costs_no_more = all(new < old * 1.001 for new, old in zip(amounts, own, strict=True))
             assert (space.genome(other) in tried) == costs_no_more
+
+
+def test_each_trim_is_asked_about_until_it_is_refused(study: Study) -> None:
+    """Best hopes first, whatever is learned between; nothing left is told without looking."""
+    space, prices = GenomeSpace(study.space), machine_prices(study)
+    assert prices is not None
+    drawn = list(space.draw_many(40, np.random.default_rng(5)).each())
+    trims = Trims(Neighbourhood(space), TimeAlone(space, prices).amounts, anything)
+    known, asked = set[int](), list[int]()
+
+    def is_new(genome: Genome) -> bool:
+        asked.append(genome.key)
+        return genome.key not in known
+
+    for at, genome in enumerate(drawn):
+        trims.learn(genome, (1.0 + at, 99.0 - 2 * at))
+        own = {step.genome.key for step in trims.of(genome).trims}
+        left = own - known
+        for _ in range(len(left)):
+            found = trims.next(is_new)
+            assert found is not None
+            known.add(found.key)
+        assert left <= known
+        assert trims.next(is_new) is None
+        asked.clear()
+        assert trims.next(is_new) is None
+        assert not asked
+    assert len(known) > 4
