@@ -41,12 +41,14 @@ class CostModel(ABC):
     or a bandwidth rises.
 
     Attributes:
+        unit: Unit of its costs; studies take those in USD as price of a machine or a network.
         rises: Whether that holds; gaps are proven with such costs alone.
         is_of_parts: Whether it makes machines of parts that are sold. A study that names such a
             model proposes no other machine, whatever it seeks.
         power_model: Name of the model of the power that the same machine draws.
     """
 
+    unit: ClassVar[str] = "USD"
     rises: ClassVar[bool] = True
     is_of_parts: ClassVar[bool] = False
     power_model: ClassVar[str] = "power"

@@ -37,7 +37,7 @@ class BillOfMaterials(CostModel):
         bill = self._biller.bill(platform)
         groups = {name: bill.group(name) for name in _groups(platform)}
         return Cost(
-            unit="USD",
+            unit=self.unit,
             parts={name: group.usd for name, group in groups.items()},
             low=bill.low_usd,
             high=bill.high_usd,
@@ -50,6 +50,7 @@ class BillOfMaterialsPower(CostModel):
     The parts are those that cost least; faster ones on fewer tiers may draw less.
     """
 
+    unit = "W"
     rises = False
 
     @cached_property
@@ -64,4 +65,4 @@ class BillOfMaterialsPower(CostModel):
         groups = [name for name in _groups(platform) if name != "accelerators"]
         others = {name: bill.group(name).power_w for name in groups}
         building = (servers + plain_sum(others.values())) * (power.pue - 1)
-        return Cost(unit="W", parts={"servers": servers, **others, "building": building})
+        return Cost(unit=self.unit, parts={"servers": servers, **others, "building": building})

@@ -24,14 +24,14 @@ class LibraPy(CostModel):
     """Network cost as LIBRA's Python code counts it: link + switch + NIC for a switch port."""
 
     def cost(self, platform: Platform) -> Cost:
-        return Cost(unit="USD", parts=_network_usd(platform, self.prices, switch_links=1))
+        return Cost(unit=self.unit, parts=_network_usd(platform, self.prices, switch_links=1))
 
 
 class LibraCpp(CostModel):
     """Network cost as COSMIC's simulator counts it: 2 links + switch + NIC for a switch port."""
 
     def cost(self, platform: Platform) -> Cost:
-        return Cost(unit="USD", parts=_network_usd(platform, self.prices, switch_links=2))
+        return Cost(unit=self.unit, parts=_network_usd(platform, self.prices, switch_links=2))
 
 
 class AcceleratorsAndLibraPy(CostModel):
@@ -40,7 +40,7 @@ class AcceleratorsAndLibraPy(CostModel):
     def cost(self, platform: Platform) -> Cost:
         accelerators = platform.npus * self.prices.accelerator_usd(platform.npu)
         network = _network_usd(platform, self.prices, switch_links=1)
-        return Cost(unit="USD", parts={"accelerators": accelerators, **network})
+        return Cost(unit=self.unit, parts={"accelerators": accelerators, **network})
 
 
 def _network_usd(platform: Platform, prices: PriceBook, *, switch_links: int) -> dict[str, float]:

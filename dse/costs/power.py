@@ -15,10 +15,13 @@ class Power(CostModel):
     scale-up network is inside the system power.
     """
 
+    unit = "W"
+
     def cost(self, platform: Platform) -> Cost:
         power, npus = self.prices.power, platform.npus
         if platform.npu.system_power_w is None:
-            raise ConfigError("platform.npu.system_power", "must be given", got=None)
+            rule = f"must be given for {platform.npu.name}, whose power is asked for"
+            raise ConfigError("platform.npu.system_power", rule, got=None)
         servers = npus * platform.npu.system_power_w * power.server_load
         fabric = sort_fabric(platform, self.prices)
         network = npus * plain_sum(
@@ -27,7 +30,7 @@ class Power(CostModel):
         )
         building = (servers + network) * (power.pue - 1)
         parts = {"servers": servers, "scale_out": network, "building": building}
-        return Cost(unit="W", parts=parts)
+        return Cost(unit=self.unit, parts=parts)
 
 
 def carbon_kg(energy_j: float, prices: PriceBook) -> float:

@@ -17,6 +17,8 @@ class TotalCostOfOwnership(CostModel):
     the price of ``WholeMachine`` and the power of ``Power``.
     """
 
+    unit = "USD/h"
+
     def cost(self, platform: Platform) -> Cost:
         machine = WholeMachine(self.prices).cost(platform)
         power = Power(self.prices).cost(platform)

@@ -33,7 +33,7 @@ class WholeMachine(CostModel):
         if platform.tiers:
             lines = tier_lines(platform, Catalogue(prices.parts))
             parts[MEMORY_TIERS] = plain_sum(line.usd for line in lines)
-        return Cost(unit="USD", parts=parts)
+        return Cost(unit=self.unit, parts=parts)
 
 
 def _usd_per_gb_per_s(link: ScaleOutLink, price: ScaleOutPrice) -> float:

@@ -9,6 +9,7 @@ from pydantic import field_validator
 from dse.costs import (
     COSTS,
     Cost,
+    CostModel,
     PriceBook,
     carbon_kg,
     hourly_cost,
@@ -18,7 +19,7 @@ from dse.costs import (
 )
 from dse.evaluate.base import EvaluatorInput
 from dse.objectives import Goals, needed_metrics
-from simcore import Platform, Schema
+from simcore import ConfigError, Platform, Schema
 
 
 class CostFile(Schema):
@@ -69,17 +70,28 @@ class CostMeter:
         folder: str,
         prices: PriceBook | None = None,
     ) -> None:
-        """Read the prices, or take *prices* in place of those that *file* names."""
+        """Read the prices, or take *prices* in place of those that *file* names.
+
+        Raises:
+            ConfigError: A price is not there, or a model of *file* gives no price in USD.
+        """
         self._prices = prices or load_prices(file.prices, beside=file.beside(folder))
         self._needed = needed_metrics(goals)
         self._rented = file.hour == "rented"
-        self._capital = COSTS[file.model](self._prices)
-        self._network = COSTS[file.network](self._prices)
+        self._capital = self._priced_by("model", file.model)
+        self._network = self._priced_by("network", file.network)
         self._power = COSTS[self._capital.power_model](self._prices)
         if self._capital.is_of_parts:
             self._needed |= {"capital_cost_usd"}
         elif self._network.is_of_parts:
             self._needed |= {"network_cost_usd"}
+
+    def _priced_by(self, key: str, name: str) -> CostModel:
+        model = COSTS[name](self._prices)
+        if model.unit != "USD":
+            rule = f"must be a model of a price in USD, not one in {model.unit}"
+            raise ConfigError(f"cost.{key}", rule, got=name)
+        return model
 
     @property
     def rises(self) -> bool:

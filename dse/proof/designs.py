@@ -328,6 +328,15 @@ def check_comparable(study: Study) -> None:
     if meter is not None and not meter.rises:
         rule = "power of parts falls with some faster ones, so a gap needs another cost model"
         raise ConfigError("cost.model", rule, got=study.file.cost and study.file.cost.model)
+    check_bounded_objectives(study)
+
+
+def check_bounded_objectives(study: Study) -> None:
+    """See whether objectives follow from times and prices, and are sought as low as can be.
+
+    Raises:
+        ConfigError: One does not, or is not.
+    """
     for name, sense in study.goals.objectives.items():
         if sense != "minimise" or set(OBJECTIVES[name].metrics) - PER_TIME - OF_MACHINE:
             rule = "bounds are known for objectives of time and cost that are minimised"

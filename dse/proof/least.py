@@ -14,6 +14,7 @@ from dse.proof.designs import (
     KnownDesigns,
     Rows,
     check_bounded,
+    check_bounded_objectives,
     in_scenario,
 )
 from dse.proof.machines import PER_TIME
@@ -157,10 +158,11 @@ def least_objectives(study: Study, designs: Sequence[Design], *, closer: bool) -
 
     Returns:
         (N, M), all to be minimised; minus infinity where nothing is known of a design. None where
-        the study has no bounds.
+        the study, or an objective of it, has no bounds.
     """
     try:
         check_bounded(study)
+        check_bounded_objectives(study)
     except ConfigError:
         return None
     space = _genomes(study)

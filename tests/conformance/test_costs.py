@@ -7,7 +7,9 @@ import pytest
 from every_case import with_every
 
 from dse.costs import COSTS, Cost, load_prices
-from simcore import Dimension, InfeasibleError, Platform, load_npu
+from dse.evaluate.money import CostMeter
+from dse.study.compile import load_study_file
+from simcore import ConfigError, Dimension, InfeasibleError, Platform, load_npu
 from simcore.topologies import TOPOLOGIES
 
 PRICES = load_prices()
@@ -64,4 +66,17 @@ def total(
 def test_the_same_machine_costs_the_same(name: str) -> None:
     platform = machine(("switch", "switch"), (8, 16), (450, 50))
     first, second = (COSTS[name](load_prices()).cost(platform) for _ in range(2))
+    assert first.unit == COSTS[name](load_prices()).unit
     assert first == second
+
+
+@pytest.mark.parametrize("name", sorted(COSTS))
+@pytest.mark.parametrize("key", ["model", "network"])
+def test_a_study_takes_prices_alone_as_prices(key: str, name: str) -> None:
+    unit = COSTS[name](load_prices()).unit
+    what = load_study_file("llm_gpt.yaml", {f"cost.{key}": name}).evaluator_input
+    if unit == "USD":
+        assert CostMeter.of(what) is not None
+        return
+    with pytest.raises(ConfigError, match=f"cost.{key}: .* USD, not one in {unit}, but got"):
+        CostMeter.of(what)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dse.objectives import Aggregate, Goals, Limit, Objective, Scenario
-from dse.proof.least import LeastColumns, least_metrics
+from dse.proof.least import LeastColumns, least_metrics, least_objectives
 from dse.rank.pareto import Front, beaten
 from dse.samplers.design import Genomes, GenomeSpace
 from dse.samplers.design.archive import Archive
@@ -133,6 +133,20 @@ def test_least_metrics_of_many_designs_are_those_of_each(name: str) -> None:
             if isinstance(alone, dict):
                 assert {name: own[at] for name, own in columns.columns.items()} == alone
     assert (~columns.unknown & ~columns.has_none).sum() > 5
+
+
+@pytest.mark.parametrize(
+    "objectives",
+    [{"iteration_time": "minimise", "footprint": "minimise"}, {"iteration_time": "maximise"}],
+)
+def test_an_objective_without_a_bound_leaves_a_study_without_bounds(
+    objectives: dict[str, str],
+) -> None:
+    study = load_study_file("llm_gpt.yaml", {"search.screening": True})
+    designs = [next(study.space.designs())]
+    assert least_objectives(study, designs, closer=False) is not None
+    study = replace(study, goals=replace(study.goals, objectives=objectives))
+    assert least_objectives(study, designs, closer=False) is None
 
 
 def test_lessons_grow_and_new_plans_get_fewer_once_much_is_known() -> None:
