@@ -140,7 +140,7 @@ def test_least_metrics_of_many_designs_are_those_of_each(name: str) -> None:
     [{"iteration_time": "minimise", "footprint": "minimise"}, {"iteration_time": "maximise"}],
 )
 def test_an_objective_without_a_bound_leaves_a_study_without_bounds(
-    objectives: dict[str, str],
+    objectives: dict[str, Any],
 ) -> None:
     study = load_study_file("llm_gpt.yaml", {"search.screening": True})
     designs = [next(study.space.designs())]
