@@ -8,7 +8,7 @@ from functools import cached_property, partial
 import simcore
 from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.assign import backends_of
-from dse.evaluate.designs.checks import RunFits
+from dse.evaluate.designs.checks import RunFits, checks_of
 from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.designs.together import Joined, TogetherDesigns
@@ -24,7 +24,6 @@ from simcore import (
     InfeasibleError,
     Platform,
     Run,
-    RunChecks,
     RunTemplate,
     SimulationError,
     check_memory,
@@ -123,7 +122,7 @@ class SimulatorEvaluator(Evaluator):
         with errors_named_for_run():
             self._runs = DesignRuns(what)
         self._margin = what.goals.memory_margin
-        self._rules = RunChecks()  # what checks find out of a plan, its simulation need not
+        self._rules = checks_of(what)  # what checks find out of a plan, its simulation need not
         self._meter = CostMeter.of(what)
         self._bands = RunBands.of(what)
         self._backends = backends_of(what)

@@ -17,6 +17,7 @@ import simcore
 from dse.evaluate import EVALUATORS
 from dse.evaluate.base import ScenarioInput
 from dse.evaluate.designs.assign import backends_of, moved_path, trimmed_run
+from dse.evaluate.designs.checks import checks_of
 from dse.evaluate.money import CostFile, CostMeter
 from dse.objectives import OBJECTIVES
 from dse.proof.machines import MACHINES_KEPT, OF_MACHINE, PER_TIME, machines_of
@@ -68,7 +69,7 @@ class KnownDesigns:
             (path, block, tables[block][:, column].astype(np.int64))
             for path, block, column in self._places
         ]
-        self._bounds = simcore.DesignBounds(template, choices)
+        self._bounds = simcore.DesignBounds(template, choices, checks_of(what).memo)
         self._margin = what.goals.memory_margin
         limits = {limit.name for limit in what.goals.limits}
         self._within_capacity = "links_within_capacity" in limits

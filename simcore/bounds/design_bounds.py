@@ -15,7 +15,7 @@ from simcore.bounds.machine_terms import (
     NO_NETWORK,
 )
 from simcore.bounds.tier_floor import may_offload
-from simcore.bounds.work_floor import NOT_WORK
+from simcore.bounds.work_floor import NOT_WORK, WorkFloor
 from simcore.config import Run, RunTemplate
 from simcore.errors import ConfigError
 from simcore.kernels.bounds.time_bound import time_bounds
@@ -23,6 +23,7 @@ from simcore.kernels.bounds.traffic_floor import traffic_floors
 from simcore.machine.graph_dimensions import is_network
 from simcore.machine.native import NATIVE, NATIVE_KEYS, is_native
 from simcore.machine.system import ALGORITHM_KEYS
+from simcore.memo import Memo
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -47,29 +48,30 @@ class DesignBounds:
     when a design first asks for them. The number of network dimensions is that of the run file.
     """
 
-    def __init__(self, template: RunTemplate, choices: Mapping[str, Sequence[Any]]) -> None:
+    def __init__(
+        self,
+        template: RunTemplate,
+        choices: Mapping[str, Sequence[Any]],
+        memo: Memo | None = None,
+    ) -> None:
         """Prepare the tables.
 
         Args:
             template: The run file, for everything that the designs do not set.
             choices: By path in the run file, the values that designs choose from.
+            memo: Knowledge of plans, such as that of ``RunChecks``; None: nothing is known.
 
         Raises:
             ConfigError: The machine's network is a graph, or part of it is.
         """
         _refuse_networks(template.table["platform"])
         self._count = len(template.table["platform"]["dimensions"])
-        self._rows = DesignRows(dimensions=self._count)
+        floor = WorkFloor.known_to(Memo() if memo is None else memo)
+        self._rows = DesignRows(dimensions=self._count, work_floor=floor)
 
         listed = {path: tuple(values) for path, values in choices.items()}
 
-        def part(
-            build: Callable[[Run], int], *roots: str, without: Sequence[str] = ()
-        ) -> ColumnSet:
-            return ColumnSet(
-                template=template, choices=listed, roots=roots, build=build, without=without
-            )
-
+        part = partial(_column_set, template, listed)
         rows = self._rows
         self._facts = _fact_sets(template, listed, rows)
         self._plan, self._work, self._fill = self._facts.values()
@@ -246,6 +248,15 @@ class DesignBounds:
             columns = {path: np.full(size, code) for path, code in zip(own, chosen, strict=True)}
             found.append(part.rows({**codes, **columns}, block))
         return self._rows.any_links(np.stack(np.broadcast_arrays(*found)))
+
+
+def _column_set(
+    template: RunTemplate,
+    choices: Mapping[str, tuple[Any, ...]],
+    build: Callable[[Run], int],
+    *roots: str,
+) -> ColumnSet:
+    return ColumnSet(template=template, choices=choices, roots=roots, build=build)
 
 
 def _fact_sets(

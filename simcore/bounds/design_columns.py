@@ -4,7 +4,6 @@ A design sets values at paths of a run file. Most of what a bound needs depends 
 that it is worked out once per combination of their values, and looked up for each design.
 """
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -16,12 +15,10 @@ from numpy.typing import NDArray
 from simcore.bounds.grown import Grown
 from simcore.bounds.machine_terms import AXES, KINDS
 from simcore.bounds.plan_terms import PlanTerms
-from simcore.bounds.stage_paths import Segment
-from simcore.bounds.stage_sums import Key, StageSums
+from simcore.bounds.terms.term_rows import TermRows
 from simcore.config import RunTemplate, parse_path
 from simcore.errors import ConfigError
 from simcore.kernels.bounds import tables as kernel_tables
-from simcore.terms import NodeKind
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -252,26 +249,34 @@ class PlanRows:
         rest = terms.batches, terms.message_bytes, terms.interleave, terms.overlaps
         self.plans.append((*plan, *rest))
         self.memory_ns_per_byte.append(memory_ns_per_byte)
-        numbers = {key: index for index, key in enumerate(terms.collectives)}
         for kind, axis, size_bytes in terms.collectives:
             self.collectives.append((KINDS[kind], AXES.index(axis), size_bytes))
-        for segment, times, items in zip(
-            terms.segments, terms.node_ns, terms.node_collectives, strict=True
-        ):
-            self._add_segment(segment, times, items)
         for beside, room_ns in terms.rooms:
             self.rooms.append(len(self.room_items))
             self.room_items.extend(beside)
             self.room_ns.append(room_ns)
-        known: dict[int, int] = {}
-        for sums, held in zip(terms.stages, terms.held, strict=True):
-            if id(sums) not in known:
-                known[id(sums)] = len(self.sums)
-                self._add_sums(sums, len(numbers))
-            self.stages.append((known[id(sums)], held))
-        self.longest[0] = max(self.longest[0], len(numbers) + 2 * len(terms.segments))
-        self.longest[2] = max(self.longest[2], len(terms.stages))
+        rows = terms.rows
+        of_stage = rows.kind_of_stage + len(self.sums)
+        held = np.array(terms.held, np.int64)
+        self.stages.join(np.stack([of_stage, held], axis=1).view(kernel_tables.STAGE)[:, 0])
+        self._join(rows)
+        self.node_ns.join(terms.node_ns)
+        most = len(terms.collectives) + 2 * rows.segments.size, rows.longest, held.size
+        self.longest[:] = np.maximum(self.longest, most).tolist()
         return len(self.plans) - 1
+
+    def _join(self, rows: TermRows) -> None:
+        """Append what the plan has in common with those of like programs."""
+        nodes = rows.nodes.copy()
+        nodes[:, 1:3] += len(self.deps)
+        self.segments.join(rows.segments + len(self.nodes))
+        self.nodes.join(nodes.view(kernel_tables.NODE)[:, 0])
+        self.deps.join(rows.deps)
+        self.sums.join(rows.sums + len(self.terms))
+        self.constants.join(rows.constants)
+        self.sum_of_term.join(rows.sum_of_term)
+        self.terms.join(rows.terms)
+        self.factors.join(rows.factors)
 
     def arrays(self) -> dict[str, Any]:
         """The fields of ``BoundTables`` that are about plans."""
@@ -295,27 +300,3 @@ class PlanRows:
             "room_ns": self.room_ns.array(),
             "room_items": self.room_items.array(),
         }
-
-    def _add_segment(self, segment: Segment, times: Sequence[float], items: Sequence[int]) -> None:
-        self.segments.append(len(self.nodes))
-        self.longest[1] = max(self.longest[1], len(segment.nodes))
-        for node, (kind, _) in enumerate(segment.nodes):
-            place = kernel_tables.ENTRY * (node in segment.entries)
-            place += kernel_tables.EXIT * (node in segment.exits)
-            place += kernel_tables.LAST * (node == segment.last)
-            first = len(self.deps)
-            self.deps.extend(segment.deps[node])
-            collective = items[node] if kind == NodeKind.COLLECTIVE else -1
-            self.nodes.append((collective, first, len(self.deps), place))
-            self.node_ns.append(times[node])
-
-    def _add_sums(self, sums: StageSums, collectives: int) -> None:
-        self.sums.append(len(self.terms))
-        self.constants.append([sums.constants.get(n, 0.0) for n in range(kernel_tables.SUMS)])
-        for which in range(kernel_tables.SUMS):
-            counts: Counter[Key] = sums.terms.get(which, Counter())
-            for (what, number), count in counts.items():
-                place = {"exit": collectives + 2 * number, "last": collectives + 2 * number + 1}
-                self.sum_of_term.append(which)
-                self.terms.append(place.get(what, number))
-                self.factors.append(float(count))

@@ -25,6 +25,7 @@ from simcore.config import Run
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.kernels.bounds import tables as kernel_tables
 from simcore.kernels.bounds.tables import BoundTables
+from simcore.memo import Memo
 from simcore.memory.latest import latest_footprint
 from simcore.network import BACKENDS
 
@@ -78,11 +79,9 @@ class DesignRows:
 
     def plan_fact(self, run: Run) -> PlanFact | None:
         """Terms of a plan, and time per byte of the memory; None where it breaks a rule."""
+        memo = self.work_floor.memo
         try:
-            compute = COMPUTE_MODELS[run.compute]()
-            terms = plan_terms(
-                run.workload, run.plan, run.platform.npu, compute, self.work_floor.memo
-            )
+            terms = memo.of("terms of plans", self.work_floor.key(run), lambda: _terms(run, memo))
         except InfeasibleError:
             return None
         return terms, 1e9 / run.platform.npu.memory_bandwidth_bytes_per_s
@@ -191,6 +190,11 @@ class DesignRows:
             )
             self.packed_rows = rows
         return self.packed
+
+
+def _terms(run: Run, memo: Memo) -> PlanTerms:
+    compute = COMPUTE_MODELS[run.compute]()
+    return plan_terms(run.workload, run.plan, run.platform.npu, compute, memo)
 
 
 def _kept(table: Grown, value: float | None) -> int:

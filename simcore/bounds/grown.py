@@ -31,18 +31,29 @@ class Grown:
         """Add some rows."""
         self._waiting.extend(rows)
 
+    def join(self, rows: NDArray[Any]) -> None:
+        """Add the rows of an array."""
+        begin = len(self.array())
+        self._reserve(begin + len(rows))
+        self._packed = begin + len(rows)
+        self._held[begin : self._packed] = rows
+
     def array(self) -> NDArray[Any]:
         """All rows; what is added later does not change it."""
         if self._waiting:
             size = len(self)
-            if size > len(self._held):
-                room = np.empty((max(size, 2 * len(self._held)), *self._shape), self._held.dtype)
-                room[: self._packed] = self._held[: self._packed]
-                self._held = room
+            self._reserve(size)
             self._held[self._packed : size] = np.array(self._waiting, self._held.dtype)
             self._packed = size
             self._waiting.clear()
         return self._held[: self._packed]
+
+    def _reserve(self, size: int) -> None:
+        """Make room for so many rows."""
+        if size > len(self._held):
+            room = np.empty((max(size, 2 * len(self._held)), *self._shape), self._held.dtype)
+            room[: self._packed] = self._held[: self._packed]
+            self._held = room
 
     def array_and(self, last: Any) -> NDArray[Any]:
         """All rows, and a *last* one that is none of them."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcore.bounds.stage_paths import KnownShapes, Segment, StageReader
 from simcore.bounds.stage_sums import (
@@ -20,6 +21,8 @@ from simcore.bounds.stage_sums import (
     identity,
     overlaps,
 )
+from simcore.bounds.terms.stage_content import UnitsRead, content_key
+from simcore.bounds.terms.term_rows import TermRows
 from simcore.compute import ComputeModel
 from simcore.engines.stages.code import KeyedProgram
 from simcore.engines.stages.times import operator_times_ns
@@ -42,10 +45,8 @@ class PlanTerms:
         npus: That the plan needs.
         groups: Those within a stage, and the one of the pipeline's stages.
         collectives: The distinct ones.
-        segments: Likewise; nodes point to collectives, or hold their time.
-        node_ns: Per segment and node, time of compute nodes, else 0.
-        node_collectives: Per segment and node, number of the collective, else -1.
-        stages: For each stage its sums, shared by stages that are alike.
+        rows: Segments, whose nodes point to collectives or hold their time, and sums of stages.
+        node_ns: Per node, time of compute nodes, else 0.
         held: For each stage, micro-batches whose activations it may hold.
         message_bytes: What neighbouring stages send each other.
         rooms: Conditions of the ways through last passes: numbers of collectives, and what they
@@ -57,16 +58,19 @@ class PlanTerms:
     npus: int
     groups: tuple[GroupLayout, ...]
     collectives: tuple[Collective, ...]
-    segments: tuple[Segment, ...]
-    node_ns: tuple[tuple[float, ...], ...]
-    node_collectives: tuple[tuple[int, ...], ...]
-    stages: tuple[StageSums, ...]
+    rows: TermRows
+    node_ns: NDArray[np.float64]
     held: tuple[int, ...]
     batches: int
     interleave: int
     message_bytes: int
     rooms: tuple[tuple[tuple[int, ...], float], ...] = ()
     overlaps: bool = False
+
+    @property
+    def size_bytes(self) -> int:
+        """Estimate of the memory that they take beside those of like programs."""
+        return 4096 + self.node_ns.nbytes
 
 
 def plan_terms(
@@ -92,10 +96,8 @@ def plan_terms(
         npus=plan.npus,
         groups=tuple(group for axis, group in program.groups.items() if axis is not Axis.EMBEDDING),
         collectives=tuple([identity(program.collectives[item]) for item in known.items]),
-        segments=known.segments,
-        node_ns=tuple([_node_ns(segment, operator_ns) for segment in known.segments]),
-        node_collectives=known.node_collectives,
-        stages=known.stages,
+        rows=known.rows,
+        node_ns=known.rows.node_ns(operator_ns),
         held=tuple(alive(stage, plan.pp, whole, plan.interleave) for stage in range(plan.pp)),
         batches=whole,
         interleave=plan.interleave,
@@ -111,22 +113,20 @@ class ProgramTerms:
 
     Attributes:
         items: Of each collective of ``PlanTerms``, an item of the program that is it.
-        segments, node_collectives, stages: As in ``PlanTerms``.
+        rows: As in ``PlanTerms``.
         rooms: Of each stage that differs, those of ``PlanTerms`` with operators for what they take.
         message: Whose messages to the next stage are as large as the first one, -1: there are none.
     """
 
     items: tuple[int, ...]
-    segments: tuple[Segment, ...]
-    node_collectives: tuple[tuple[int, ...], ...]
-    stages: tuple[StageSums, ...]
+    rows: TermRows
     rooms: tuple[Rooms, ...]
     message: int
 
     @property
     def size_bytes(self) -> int:
         """Estimate of the memory that they take."""
-        return 4096 + 256 * sum([len(segment.nodes) for segment in self.segments])
+        return 4096 + self.rows.size_bytes
 
     def rooms_with(self, operator_ns: Sequence[float]) -> tuple[tuple[tuple[int, ...], float], ...]:
         """``PlanTerms.rooms`` where operators take *operator_ns*."""
@@ -151,9 +151,7 @@ def _program_terms(
         node_collectives = tuple(map(reader.node_collectives, reader.segments))  # numbers them too
         return ProgramTerms(
             items=tuple([equals.index(first[one]) for one in reader.collectives]),
-            segments=tuple(reader.segments),
-            node_collectives=node_collectives,
-            stages=stages,
+            rows=TermRows.of([*reader.segments], node_collectives, stages, len(reader.collectives)),
             rooms=tuple(reader.rooms),
             message=_message(graph, program.message_bytes),
         )
@@ -171,15 +169,6 @@ def _message(graph: TrainingGraph, message_bytes: Sequence[int]) -> int:
     first = graph.stages[0]
     sends = np.flatnonzero(first.kind == NodeKind.SEND)
     return message_bytes.index(int(first.size_bytes[sends[0]])) if sends.size else -1
-
-
-def _node_ns(segment: Segment, operator_ns: Sequence[float]) -> tuple[float, ...]:
-    return tuple(
-        [
-            float(operator_ns[item]) if kind == NodeKind.COMPUTE else 0.0
-            for kind, item in segment.nodes
-        ]
-    )
 
 
 def _is_chain(workload: Workload, plan: ParallelPlan) -> bool:
@@ -200,10 +189,8 @@ def _nothing_known(workload: Workload, plan: ParallelPlan) -> PlanTerms:
         npus=plan.npus,
         groups=tuple(group for group in groups if group.axis is not Axis.EMBEDDING),
         collectives=(),
-        segments=(),
-        node_ns=(),
-        node_collectives=(),
-        stages=(StageSums(terms={}, constants={}),),
+        rows=TermRows.of((), (), [StageSums(terms={}, constants={})], 0),
+        node_ns=np.zeros(0),
         held=(1,),
         batches=microbatches(workload, plan),
         interleave=1,
@@ -236,6 +223,11 @@ class _PlanReader(PlanItems):
         order = (units.backward, units.microbatch, units.chunk)
         key = b"".join(part.tobytes() for part in (*parts, *order))
         if key not in self.known:
-            _SHAPES.trim()
-            self.known[key] = StageSummer(self, StageReader(stage, _SHAPES), units).sums()
+            read = UnitsRead.of(units, plan.interleave, has_own_first=has_own_first_unit(plan))
+            content = content_key(stage, units, read)
+            if content not in self.known:
+                _SHAPES.trim()
+                reader = StageReader(stage, _SHAPES)
+                self.known[content] = StageSummer(self, reader, units, read).sums()
+            self.known[key] = self.known[content]
         return self.known[key]

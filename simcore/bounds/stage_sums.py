@@ -12,6 +12,7 @@ from simcore.bounds.stage_paths import (
     after_entry,
     last_compute,
 )
+from simcore.bounds.terms.stage_content import UnitsRead
 from simcore.kernels.bounds import tables as kernel_tables
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.units import plain_sum
@@ -86,20 +87,13 @@ def has_own_first_unit(plan: ParallelPlan) -> bool:
 class StageSummer:
     """Writes the sums of one stage."""
 
-    def __init__(self, plan: PlanItems, reader: StageReader, units: Units) -> None:
-        self._plan, self._reader = plan, reader
-        self._units = [*zip(units.backward.tolist(), units.microbatch.tolist(), strict=True)]
-        self._like: dict[tuple[bool, int], list[int]] = {}
-        kinds = zip(units.backward.tolist(), units.chunk.tolist(), strict=True)
-        for index, kind in enumerate(kinds):
-            self._like.setdefault(kind, []).append(index)
-        self._last_unit = len(self._units) - 1
+    def __init__(self, plan: PlanItems, reader: StageReader, units: Units, read: UnitsRead) -> None:
+        self._plan, self._reader, self._read = plan, reader, read
+        self._backward, self._last_unit = units.backward, read.last
         self._passes: dict[int, Pass] = {}
 
     def sums(self) -> StageSums:
-        chunks = range(self._plan.graph.plan.interleave)
-        forward = [self._unit(False, chunk) for chunk in chunks]
-        backward = [self._unit(True, chunk) for chunk in chunks]
+        forward, backward = self._read.forward, self._read.backward
         last = self._pass(self._last_unit)
         first = self._pass(forward[0])
         terms = {
@@ -147,12 +141,6 @@ class StageSummer:
         """Operators or collectives of all nodes of a *kind* in some units."""
         return [item for unit in units for item in self._reader.items(self._nodes(unit), kind)]
 
-    def _unit(self, backward: bool, chunk: int) -> int:
-        """The first unit of that kind that is like most others."""
-        units = self._like[backward, chunk]
-        own_first = units[0] == 0 and has_own_first_unit(self._plan.graph.plan)
-        return units[1] if own_first and len(units) > 1 else units[0]
-
     def _nodes(self, unit: int) -> range:
         return range(self._reader.unit_start[unit], self._reader.unit_start[unit + 1])
 
@@ -164,7 +152,7 @@ class StageSummer:
 
     def _leaves(self, unit: int) -> set[int]:
         leaves = set(self._reader.exits(unit))
-        if not leaves and not self._units[unit][0] and unit < self._last_unit:
+        if not leaves and not self._backward[unit] and unit < self._last_unit:
             leaves = set(self._reader.entry(unit + 1)) & set(self._nodes(unit))
         return leaves or {last_compute(self._reader, unit)}
 

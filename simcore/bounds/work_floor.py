@@ -11,7 +11,7 @@ counted: it may be nothing but weight gradients, which no other stage waits for.
 
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,11 @@ from simcore.config import Run
 from simcore.engines.stages.times import operator_times_ns
 from simcore.errors import InfeasibleError
 from simcore.machine import Npu
-from simcore.memo import Memo
+from simcore.memo import Memo, key_of
 from simcore.terms import NodeKind
-from simcore.workload import ParallelPlan, Updates, Workload, build_graph, microbatches
+from simcore.workload import ParallelPlan, Updates, Workload, microbatches
 from simcore.workload.offload import Offload
+from simcore.workload.program.write import TrainingProgram, expand_program, write_program
 from simcore.workload.rules import check_splits
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.spans import chunk_spans
@@ -53,6 +54,16 @@ class WorkFloor:
     _workloads: list[Workload] = field(default_factory=list)
     _layers: dict[_Key, Floats] = field(default_factory=dict)
     _stages: dict[_Key, tuple[Floats, Floats]] = field(default_factory=dict)
+
+    @classmethod
+    def known_to(cls, memo: Memo) -> Self:
+        """The floors of all that share *memo*."""
+        return memo.of("floors of plans", "", lambda: cls(memo))
+
+    def key(self, run: Run) -> _Key:
+        """Key of all that the work of *run* depends on, whatever its network."""
+        npu = _number(run.platform.npu, self._npus)  # of these floors alone
+        return self, key_of(run.workload, run.plan), npu, run.compute
 
     def time_ns(self, run: Run) -> float:
         """Lower bound of the iteration time of *run*.
@@ -134,19 +145,28 @@ def _until_layer_ns(run: Run, memo: Memo) -> Floats:
     plan, workload = _on_one_stage(run.plan, run.workload)
     until_ns = np.zeros((2, workload.model.layers + 1))
     try:
-        graph = build_graph(workload, plan, memo)
+        program = write_program(workload, plan, memo)
     except InfeasibleError:
         return until_ns
     model, npu = COMPUTE_MODELS[run.compute](), run.platform.npu
-    operator_ns = np.asarray(operator_times_ns(graph.operators, npu, workload.precision, model))
-    stage = graph.stages[0]
-    for unit in range(stage.unit_start.size - 1):  # one forward, one backward
+    operator_ns = np.asarray(operator_times_ns(program.operators, npu, workload.precision, model))
+    key = program.layout, program.pipeline  # all that tells which operator is where
+    for unit, (layer, item) in enumerate(
+        memo.of("operators of layers", key, lambda: _layers(program))
+    ):
+        until_ns[unit, 1:] = np.bincount(layer, operator_ns[item], workload.model.layers)
+    return until_ns.cumsum(axis=1)
+
+
+def _layers(program: TrainingProgram) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """Layer and operator of each compute node, of the one forward and of the one backward pass."""
+    stage, layers = expand_program(program).stages[0], program.whole.model.layers
+    found = []
+    for unit in range(stage.unit_start.size - 1):
         nodes = np.arange(stage.unit_start[unit], stage.unit_start[unit + 1])
         nodes = nodes[stage.kind[nodes] == NodeKind.COMPUTE]
-        layer = _served(stage.layer[nodes], workload.model.layers, is_backward=unit > 0)
-        own_ns = operator_ns[stage.item[nodes]]
-        until_ns[unit, 1:] = np.bincount(layer, own_ns, workload.model.layers)
-    return until_ns.cumsum(axis=1)
+        found.append((_served(stage.layer[nodes], layers, is_backward=unit > 0), stage.item[nodes]))
+    return found
 
 
 def _served(layer: NDArray[np.int32], layers: int, *, is_backward: bool) -> NDArray[np.int32]:

@@ -114,6 +114,21 @@ class RunFits:
         return self._shapes[key]
 
 
+_latest: list[tuple[dict[str, str], RunChecks]] = []
+"""Checks of the study that was asked about last, and its files."""
+
+
+def checks_of(what: EvaluatorInput) -> RunChecks:
+    """The checks of a study's runs, one for all of this process that ask about its plans.
+
+    What checks a plan, what bounds it with each number of network dimensions and what simulates it
+    at each level need the same programs. A study has one dict of files, wherever its parts are.
+    """
+    if not _latest or _latest[0][0] is not what.files:
+        _latest[:] = [(what.files, RunChecks())]
+    return _latest[0][1]
+
+
 _Key = tuple[Value | None, ...]
 
 

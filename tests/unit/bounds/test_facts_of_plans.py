@@ -11,6 +11,7 @@ from sixteen_a100 import TABLE
 
 from simcore import DesignBounds, RunTemplate
 from simcore.bounds import design_rows
+from simcore.memo import Memo
 
 CHOICES: dict[str, list[Any]] = {
     "plan.tp": [1, 2, 4, 5, 8],  # heads do not divide by 5
@@ -27,8 +28,11 @@ CODES = {
 }
 
 
-def bounds() -> DesignBounds:
-    return DesignBounds(RunTemplate.from_table(TABLE), CHOICES)
+design_rows_terms = design_rows.plan_terms
+
+
+def bounds(memo: Memo | None = None) -> DesignBounds:
+    return DesignBounds(RunTemplate.from_table(TABLE), CHOICES, memo)
 
 
 def answers(of: DesignBounds, codes: Mapping[str, np.ndarray] = CODES) -> list[bytes]:
@@ -61,17 +65,38 @@ def test_facts_of_some_plans_and_in_another_order_change_no_bound() -> None:
 
 
 def test_facts_that_are_told_are_not_worked_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = bounds(), bounds()
+    first = bounds()
     first.worked_out()
     expected = answers(first)
-    second.take(first.worked_out())
 
     def fail(*what: object) -> None:
         raise AssertionError("it is known")
 
+    second = bounds()
+    second.take(first.worked_out())
+
     for name in ("plan_terms", "latest_footprint"):
         monkeypatch.setattr(design_rows, name, fail)
     assert answers(second) == expected
+
+
+def test_bounds_that_share_a_memory_are_the_same_to_the_bit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memo, expected = Memo(), answers(bounds())
+    assert answers(bounds(memo)) == expected
+    worked_out = []
+
+    def noted(*what: Any) -> Any:
+        found = design_rows_terms(*what)
+        worked_out.append(found)  # unless the plan breaks a rule
+        return found
+
+    monkeypatch.setattr(design_rows, "plan_terms", noted)
+    assert answers(bounds(memo)) == expected
+    assert not worked_out
+    assert answers(bounds()) == expected
+    assert worked_out
 
 
 def test_facts_are_kept_to_be_handed_on_only_where_somebody_asks() -> None:

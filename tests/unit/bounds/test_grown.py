@@ -16,7 +16,10 @@ def test_a_table_read_while_it_grows_is_the_list_of_its_rows_and_stays_as_it_was
     for _ in range(60):
         more = random.integers(99, size=(int(random.integers(6)), width or 1)).tolist()
         added = more if width else [row[0] for row in more]
-        grown.extend(added)
+        if more and random.integers(2):
+            grown.join(np.array(added, np.int64))
+        else:
+            grown.extend(added)
         rows += added
         last = [7] * width if width else 7
         assert grown.array_and(last).tolist() == [*rows, last]
