@@ -300,7 +300,11 @@ def test_trees_take_turns_from_one_collective_to_the_next() -> None:
 
 def test_members_that_wait_for_each_other_for_ever_make_a_design_infeasible() -> None:
     told = next(
-        (why for why in map(why_infeasible, range(200, 400)) if why and why[0] == "collectives_end"),
+        (
+            why
+            for why in map(why_infeasible, range(200, 400))
+            if why and why[0] == "collectives_end"
+        ),
         None,
     )
     assert told, "no case in which members take their chunks in different orders"

@@ -34,7 +34,6 @@ _MOST_BUS_NS_PER_BYTE = 1e6
 _MEMORY_KINDS = ("none", "per_npu", "per_node", "pool", "ports")
 
 
-
 def _those(kinds: Iterable[int]) -> Flags:
     """(256,) bool, True at these kinds: to look up a byte is quicker than to search a list."""
     flags = np.zeros(256, np.bool_)
