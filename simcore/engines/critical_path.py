@@ -101,7 +101,7 @@ def critical_path(nodes: NodeTimes, dimensions: Sequence[Dimension]) -> Critical
 
 @dataclass(frozen=True, slots=True)
 class _Slots:
-    """What the nodes of a stage may have waited for there, in lists.
+    """Lists of what the nodes of a stage may have waited for there.
 
     Attributes:
         before: The node that last began before each one in its slot, among those of all stages;

@@ -137,10 +137,10 @@ def test_designs_without_lists_of_choices_are_understood_at_once_too() -> None:
 def test_interrupted_studies_are_the_same_with_any_number_of_workers(tmp_path: Path) -> None:
     name, out = "p1_cosmic_1024.yaml", tmp_path / "part"
     few: dict[str, Any] = {"executor": "local", "promote": 1, "controls": 0, "settle": 0}
-    whole = dse.run_study(name, trials=90, **{**few, "executor": "serial"})
-    dse.run_study(name, trials=35, out=out, workers=2, **few)
-    dse.run_study(name, trials=60, out=out, resume=True, workers=3, **few)
-    rest = dse.run_study(name, trials=90, out=out, resume=True, workers=1, **few)
+    whole = dse.run_study(name, trials=120, **{**few, "executor": "serial"})
+    dse.run_study(name, trials=45, out=out, workers=2, **few)
+    dse.run_study(name, trials=75, out=out, resume=True, workers=4, **few)
+    rest = dse.run_study(name, trials=120, out=out, resume=True, workers=1, **few)
     decided = ("number", "state", "params", "objectives", "constraints")
     columns = [column for column in whole.trials if str(column).startswith(decided)]
     pd.testing.assert_frame_equal(rest.trials[columns], whole.trials[columns])
