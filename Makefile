@@ -29,6 +29,10 @@ INTERPRETED := NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --maxprocesse
 	$(addprefix tests/unit/formats/test_,chakra_read.py astra_exact_cases.py)
 COVERED := build/coverage.json
 
+# What Python and pytest compile is kept: else each of hundreds of processes compiles what it imports,
+# and each worker every test anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: study test setup lint docs interpreted fuzz coverage lock versions clean
 
 study: $(VENV)/.run-ready  ## Run the study STUDY; its results go to runs/

@@ -48,7 +48,7 @@ def result_of_llm_gpt(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
     """What a short run of a shipped study gives, to those that only read it."""
     out = tmp_path_factory.mktemp("llm_gpt") / "out"
     few: dict[str, Any] = {"settle": 0, "promote": 1, "controls": 0, "executor": "serial"}
-    return dse.run_study("llm_gpt.yaml", trials=70, out=out, **few)
+    return dse.run_study("llm_gpt.yaml", trials=44, out=out, **few)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ a receive the send on the other stage. Works on recorded times alone, so no engi
 Source: critical path method, Kelley and Walker, "Critical-Path Planning and Scheduling", 1959.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +23,7 @@ from simcore.workload.graph import ports_of
 
 _COMPUTE, _COLLECTIVE, _RECV = map(int, (NodeKind.COMPUTE, NodeKind.COLLECTIVE, NodeKind.RECV))
 _MOVES = (int(NodeKind.MEM_LOAD), int(NodeKind.MEM_STORE))
+_OF_ITEMS = (_COMPUTE, _COLLECTIVE, *_MOVES)
 _LOST = Reason(Cause.LOST)
 
 
@@ -77,7 +77,9 @@ def critical_path(nodes: NodeTimes, dimensions: Sequence[Dimension]) -> Critical
     at = int(nodes.execution.end_ns.argmax())
     now = walk.end[at]
     while now > 0:
-        start = min(walk.start[at], now)
+        start = walk.start[at]
+        if start > now:
+            start = now
         before = walk.before(at, start)
         source = walk.source(at)
         if source >= 0 and start < walk.end[source] <= now and source not in walk.seen:
@@ -88,8 +90,10 @@ def critical_path(nodes: NodeTimes, dimensions: Sequence[Dimension]) -> Critical
             if start > 0:
                 parts.append(PathPart(walk.stage(at), -1, 0, start, waits))
             break
-        ended = min(walk.end[before], start)
-        if ended < start:
+        ended = walk.end[before]
+        if ended > start:
+            ended = start
+        elif ended < start:
             parts.append(PathPart(walk.stage(at), -1, ended, start, waits))
         at, now = before, ended
     return CriticalPath(tuple(reversed(parts)))
@@ -97,19 +101,22 @@ def critical_path(nodes: NodeTimes, dimensions: Sequence[Dimension]) -> Critical
 
 @dataclass(frozen=True, slots=True)
 class _Slots:
-    """Slots of a stage, and what else its nodes may have waited for there.
+    """Lists of what the nodes of a stage may have waited for there.
 
     Attributes:
-        lane_of: Lane of each node: 0 computes, 1 communicates, then each port; -1: it needs none.
-        lanes: Nodes of each lane by their start, and these starts.
+        before: The node that last began before each one in its slot, among those of all stages;
+            -1: there is none, or it needs no slot.
         dep_start: Place of each node's first dependency in *dep*.
-        dep: Nodes of the stage that others depend on.
+        dep: Nodes that others depend on, likewise.
+        item: As of the stage's graph.
+        peer_stage: Likewise.
     """
 
-    lane_of: list[int]
-    lanes: dict[int, tuple[list[int], list[int]]]
+    before: list[int]
     dep_start: list[int]
     dep: list[int]
+    item: list[int]
+    peer_stage: list[int]
 
 
 class _Walk:
@@ -125,7 +132,9 @@ class _Walk:
         loses, own_ns = LOST in nodes.lowered.categories, nodes.lowered.node[:, n.DURATION]
         self._least: list[int] = own_ns.tolist() if loses else self.end
         self.seen = set[int]()
-        self._first: list[int] = np.cumsum([0, *(stage.nodes for stage in stages)]).tolist()
+        sizes = [stage.nodes for stage in stages]
+        self._first: list[int] = np.cumsum([0, *sizes]).tolist()
+        self._stage: list[int] = np.repeat(np.arange(len(sizes)), sizes).tolist()
         self._kind: list[int] = np.concatenate([stage.kind for stage in stages]).tolist()
         self._sends: dict[tuple[int, int, int], int] = {}
         for stage, first in zip(stages, self._first, strict=False):
@@ -136,66 +145,65 @@ class _Walk:
         ports = ports_of(nodes.graph.transfers)
         self._port_lanes = np.array([2 + ports[one.port] for one in nodes.graph.transfers], int)
         self._start_ns = nodes.execution.start_ns
-        self._slots: dict[int, _Slots] = {}  # of the stages that the walk comes to
+        self._slots: list[_Slots | None] = [None] * len(sizes)  # of those that the walk comes to
         self._reasons: dict[tuple[int, ...], Reason] = {}
 
-    def _slots_of(self, stage: int) -> "_Slots":
-        """Slots of *stage*, made when the walk first comes to it: one after another few do."""
-        if stage not in self._slots:
-            self._slots[stage] = self._made(stage)
-        return self._slots[stage]
-
     def _made(self, stage: int) -> "_Slots":
+        """Slots of *stage*, made when the walk first comes to it: one after another few do."""
         graph, first = self._graph.stages[stage], self._first[stage]
-        own, start = np.arange(first, self._first[stage + 1]), self._start_ns
-        lane_of = np.where(graph.kind == _RECV, -1, graph.kind != _COMPUTE)
+        start = self._start_ns[first : self._first[stage + 1]]
+        lane_of = (graph.kind != _COMPUTE).astype(np.int64)  # 1 communicates; then each port
         moves = np.flatnonzero(np.isin(graph.kind, _MOVES))
         if moves.size:
             lane_of[moves] = self._port_lanes[graph.item[moves]]
-        lanes = {}
-        for lane in {0, 1, *lane_of.tolist()}:
-            of_lane = own[lane_of == lane]
-            ordered = of_lane[np.argsort(start[of_lane], kind="stable")]
-            lanes[lane] = (ordered.tolist(), start[ordered].tolist())
-        return _Slots(lane_of.tolist(), lanes, graph.dep_start.tolist(), graph.dep.tolist())
+        lane_of[graph.kind == _RECV] = -1
+        before = np.full(lane_of.size, -1, np.int64)
+        for lane in np.unique(lane_of[lane_of >= 0]).tolist():
+            own = np.flatnonzero(lane_of == lane)
+            own = own[np.argsort(start[own], kind="stable")]
+            place = np.searchsorted(start[own], start[own], side="left")
+            before[own] = np.where(place > 0, first + own[place - 1], -1)
+        columns = (before, graph.dep_start, first + graph.dep, graph.item, graph.peer_stage)
+        found = self._slots[stage] = _Slots(*(column.tolist() for column in columns))
+        return found
 
     def stage(self, at: int) -> int:
-        return bisect_right(self._first, at) - 1
+        return self._stage[at]
 
     def source(self, at: int) -> int:
         """The send of a receive, else -1."""
         if self._kind[at] != _RECV:
             return -1
-        stage = self.stage(at)
+        stage = self._stage[at]
         graph, i = self._graph.stages[stage], at - self._first[stage]
         return self._sends.get((int(graph.peer_stage[i]), stage, int(graph.tag[i])), -1)
 
     def before(self, at: int, start: int) -> int:
-        """Cause that the node which began at *start* waited for, -1: nothing that is recorded."""
-        self.seen.add(at)
-        best, latest = -1, (-1, -1)
-        for node in self._candidates(at):
-            if node not in self.seen:
-                found = (min(self.end[node], start), self.start[node])
-                if best < 0 or found > latest:
-                    best, latest = node, found
-        return best
+        """Cause that the node which began at *start* waited for, -1: nothing that is recorded.
 
-    def _candidates(self, at: int) -> list[int]:
-        """Dependencies, then what ran in the slot before: some slots are free before the end."""
-        stage = self.stage(at)
-        first, slots = self._first[stage], self._slots_of(stage)
-        begin, end = slots.dep_start[at - first : at - first + 2]
-        found = [first + node for node in slots.dep[begin:end]]
-        if self._kind[at] != _RECV:
-            order, starts = slots.lanes[slots.lane_of[at - first]]
-            place = bisect_left(starts, self.start[at])
-            found += order[max(place - 1, 0) : place]
-        return found
+        Of its dependencies, and of what ran in the slot before (some slots are free before the
+        end), the one that ended last.
+        """
+        seen, ends, starts = self.seen, self.end, self.start
+        seen.add(at)
+        stage = self._stage[at]
+        i, slots = at - self._first[stage], self._slots[stage] or self._made(stage)
+        found = slots.dep[slots.dep_start[i] : slots.dep_start[i + 1]]
+        if slots.before[i] >= 0:
+            found.append(slots.before[i])
+        best, latest_ns, began_ns = -1, -1, -1
+        for node in found:
+            if node not in seen:
+                end_ns = ends[node]
+                if end_ns > start:
+                    end_ns = start
+                if end_ns > latest_ns or (end_ns == latest_ns and starts[node] > began_ns):
+                    best, latest_ns, began_ns = node, end_ns, starts[node]
+        return best
 
     def parts(self, at: int, start: int, end: int) -> list[PathPart]:
         """Parts of a node's time, the last first: a compute may have lost some to communication."""
-        stage, kind = self.stage(at), self._kind[at]
+        stage, kind = self._stage[at], self._kind[at]
         node = at - self._first[stage]
         own = PathPart(stage, node, start, end, self._reason(stage, node, kind))
         lost = self.end[at] - self.start[at] - self._least[at] if kind == _COMPUTE else 0
@@ -205,12 +213,13 @@ class _Walk:
         return [later, replace(own, end_ns=end - lost)]
 
     def _reason(self, stage: int, node: int, kind: int) -> Reason:
-        graph = self._graph.stages[stage]
-        of_item = kind in (_COMPUTE, _COLLECTIVE, *_MOVES)
-        key = (kind, int(graph.item[node])) if of_item else (stage, int(graph.peer_stage[node]), -1)
-        if key not in self._reasons:
-            self._reasons[key] = self._new_reason(stage, node, kind)
-        return self._reasons[key]
+        slots = self._slots[stage] or self._made(stage)
+        of_item = kind in _OF_ITEMS
+        key = (kind, slots.item[node]) if of_item else (stage, slots.peer_stage[node], -1)
+        found = self._reasons.get(key)
+        if found is None:
+            found = self._reasons[key] = self._new_reason(stage, node, kind)
+        return found
 
     def _new_reason(self, stage: int, node: int, kind: int) -> Reason:
         graph = self._graph.stages[stage]

@@ -1,5 +1,6 @@
-"""The process that forks workers is killed like any other: a worker starts nevertheless."""
+"""The process that forks workers: what they have from it, and that they start if it is killed."""
 
+import os
 import subprocess
 import sys
 from multiprocessing import Process
@@ -47,3 +48,33 @@ def test_servers_that_end_again_and_again_are_a_sentence() -> None:
 
     with pytest.raises(SimulationError, match="workers cannot start: the process that starts"):
         start_worker(Unanswered())
+
+
+IMPORTED_BY_A_WORKER = """
+import sys
+import dse.evaluate.workers.preloaded
+
+known = set(sys.modules)
+from small_study import STUDY
+from dse.evaluate import build_evaluator
+from dse.evaluate.base import evaluate
+from dse.study.compile import compile_study
+
+study = compile_study(STUDY)
+evaluator = build_evaluator(study.evaluator_input)
+assert any(evaluate(evaluator, study.goals, one).metrics for one in study.space.designs())
+layers = ("simcore.engines", "simcore.kernels.stages", "simcore.simulation", "simcore.validation")
+print([name for name in set(sys.modules) - known if name.startswith(layers)])
+"""
+
+
+def test_a_worker_imports_no_engine_that_its_server_could_have_imported() -> None:
+    path = os.pathsep.join(sys.path)
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED_BY_A_WORKER],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout == "[]\n", done.stdout + done.stderr

@@ -26,7 +26,7 @@ from fault_studies import (
 
 import dse
 
-CHOICES: dict[str, Any] = {"trials": 400, "seed": 5, "window": 8, "islands": 4, "sampler": "design"}
+CHOICES: dict[str, Any] = {"trials": 240, "seed": 5, "window": 8, "islands": 4, "sampler": "design"}
 
 
 @cache

@@ -71,31 +71,43 @@ SHARED = Memo()
 NPU = load_npu("a100_80")
 
 
+SPLIT_SCHEDULES = ("zb_h1", "dualpipe")
+
+
 @st.composite
-def jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, ParallelPlan]:
-    """Few sizes, so that many plans have the same units, and all that may tell them apart."""
-    recompute = draw(st.sampled_from(["none", "full"]))
+def jobs(draw: st.DrawFn, offloads: bool = False) -> tuple[TrainingWorkload, ParallelPlan]:
+    """Few sizes, so that many plans have the same units, and all that may tell them apart.
+
+    What would be refused for sure is not drawn: to draw takes longer than to check.
+    """
+    cp, pp, dp = (draw(st.sampled_from(sizes)) for sizes in ([1, 2], [1, 2, 3], [1, 2, 4]))
+    split = SPLIT_SCHEDULES if pp > 1 else ()
+    schedule = draw(st.sampled_from(["1f1b", "1f1b_overlapped", "gpipe", *split]))
+    chunks = [1, 1, 2] if pp > 1 and schedule not in ("gpipe", "zb_h1") else [1]
+    recompute = "none" if schedule in split else draw(st.sampled_from(["none", "full"]))
+    repeats_parts = recompute == "none" and schedule != "zb_h1"
+    zero_stage = draw(st.integers(0, 1 if schedule in split else 3))
     plan = ParallelPlan(
         tp=draw(st.sampled_from([1, 2])),
-        cp=draw(st.sampled_from([1, 2])),
-        pp=draw(st.sampled_from([1, 2, 3])),
-        dp=draw(st.sampled_from([1, 2, 4])),
-        shard=draw(st.sampled_from([None, 2])),
+        cp=cp,
+        pp=pp,
+        dp=dp,
+        shard=draw(st.sampled_from([None, 2])) if cp * dp > 1 and not offloads else None,
         micro_batch=draw(st.sampled_from([1, 2])),
-        interleave=draw(st.sampled_from([1, 1, 2])),
+        interleave=2 if schedule == "dualpipe" else draw(st.sampled_from(chunks)),
         sequence_parallel=True,
-        zero_stage=draw(st.integers(0, 3)),
+        zero_stage=zero_stage,
         reshard=draw(st.booleans()),
         prefetch=draw(st.sampled_from([0, 1, 2])),
         bucket_bytes=draw(st.sampled_from([None, 1e5])),
         overlap_tensor=draw(st.booleans()),
         overlap_gradients=draw(st.booleans()),
-        overlap_weights=draw(st.booleans()),
+        overlap_weights=not offloads and draw(st.booleans()),
         recompute=recompute,
-        recompute_parts=draw(st.sampled_from([(), ("norms",)])) if recompute == "none" else (),
+        recompute_parts=draw(st.sampled_from([(), ("norms",)])) if repeats_parts else (),
         recompute_layers=draw(st.sampled_from([None, 1])) if recompute == "full" else None,
-        schedule=draw(st.sampled_from(["1f1b", "1f1b_overlapped", "gpipe", "zb_h1", "dualpipe"])),
-        scatter_each=draw(st.sampled_from([True, True, False])),
+        schedule=schedule,
+        scatter_each=zero_stage < 2 or draw(st.sampled_from([True, True, False])),
         average_loss=draw(st.booleans()),
         scale_loss=draw(st.booleans()),
     )
@@ -178,7 +190,7 @@ def test_plans_come_to_the_same_with_what_others_left(job: tuple[Workload, Paral
 @st.composite
 def offloaded_jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, ParallelPlan]:
     """Jobs whose weights, gradients, state or activations may lie in a tier of memory."""
-    workload, plan = draw(jobs())
+    workload, plan = draw(jobs(offloads=True))
     parts = {part: draw(st.sampled_from(["npu", "npu", "host"])) for part in PLACED}
     offload = Offload.model_validate(parts).model_copy(
         update={
@@ -187,7 +199,7 @@ def offloaded_jobs(draw: st.DrawFn) -> tuple[TrainingWorkload, ParallelPlan]:
             "group": draw(st.sampled_from([1000, 100_000_000])),
         }
     )
-    plan = plan.model_copy(update={"offload": offload, "shard": None})
+    plan = plan.model_copy(update={"offload": offload})
     try:
         check_splits(workload, plan)
     except InfeasibleError:

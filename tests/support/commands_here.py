@@ -1,6 +1,5 @@
 """Commands run inside this process, for what is not about processes: their start takes seconds."""
 
-import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from importlib import invalidate_caches
 from io import StringIO
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 from unittest.mock import patch
 
 from dse.__main__ import main as dse_main
@@ -49,11 +49,18 @@ def _as_started_in(folder: Path) -> Iterator[None]:
             for name in set(sys.modules) - known:
                 if _lies_in(folder, name):
                     del sys.modules[name]
-            for registry in (one for one in gc.get_objects() if isinstance(one, Registry)):
+            for registry in _registries():
                 registry._outside.clear()
             plugins._noted.clear()
             plugins._noted.update(noted)
             plugins.source_digests.cache_clear()
+
+
+def _registries() -> Iterator[Registry[Any]]:
+    """Those of the packages: to look for them among all objects takes as long as many a command."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in MAINS:
+            yield from (one for one in vars(module).values() if isinstance(one, Registry))
 
 
 def _lies_in(folder: Path, name: str) -> bool:

@@ -3,6 +3,8 @@
 import dse.evaluate.scenarios
 import dse.evaluate.simulator
 import dse.evaluate.workers.local_pool  # noqa: F401
-from simcore import load_compiler
+
+# public names, which are imported when they are asked for: here
+from simcore import Simulator, load_compiler, prediction_band  # noqa: F401
 
 load_compiler()

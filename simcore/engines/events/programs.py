@@ -379,3 +379,22 @@ def node_actions(program: Program) -> Ints:
         ported=ported_nodes(program.kind, program.peer),
     )
     return (code & layout.ACTION_MASK).astype(np.int64)
+
+
+def distinct_rows(columns: Sequence[Ints]) -> tuple[list[tuple[int, ...]], Ints]:
+    """The distinct rows in order of appearance, and which of them each row is."""
+    if columns[0].size < 256:  # it is quicker to look at each than to sort them
+        place_of: dict[tuple[int, ...], int] = {}
+        each = zip(*(column.tolist() for column in columns), strict=True)
+        numbers = [place_of.setdefault(row, len(place_of)) for row in each]
+        return list(place_of), np.array(numbers, np.int64)
+    number = np.zeros(columns[0].size, np.int64)
+    for column in columns:
+        values, value_of = np.unique(column, return_inverse=True)
+        _, number = np.unique(number * values.size + value_of, return_inverse=True)
+    _, first, number = np.unique(number, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, np.int64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    at = np.sort(first)
+    rows = [tuple(row) for row in np.stack([column[at] for column in columns], axis=1).tolist()]
+    return rows, rank[number]

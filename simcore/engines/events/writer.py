@@ -16,7 +16,7 @@ from simcore.engines.events.input import EngineInput, GridGroup, ListGroup, Repr
 from simcore.engines.events.issue_order import hashed_orders
 from simcore.engines.events.joined import joined
 from simcore.engines.events.phases import collective_phases, phase_words, queue_pass
-from simcore.engines.events.programs import Bodies, Program, Programs, fixed_nodes
+from simcore.engines.events.programs import Bodies, Program, Programs, distinct_rows, fixed_nodes
 from simcore.errors import ConfigError
 from simcore.kernels.collectives.records import PEERS_CUSTOM, PEERS_TREE
 from simcore.kernels.events import layout
@@ -134,7 +134,8 @@ class ArenaWriter:
             seen: Tags and senders of the sends as stand-ins await them, see ``Representatives``.
         """
         bodies = self._bodies(programs.bodies)
-        rows = self._details(programs)
+        groups = programs.groups()
+        rows = self._details(programs, groups)
         if seen is not None:
             rows[:, layout.DETAIL_SEEN_TAG], rows[:, layout.DETAIL_SEEN_SRC] = seen
         at = self._image.add(rows)
@@ -144,9 +145,8 @@ class ArenaWriter:
         words[:, layout.PROGRAM_DETAILS] = at + programs.transfers.first[:-1] * layout.DETAIL_WORDS
         words[:, layout.PROGRAM_HEAPS :] = bodies.heaps[programs.body_of]
         found = self._image.add(words) + np.arange(len(programs)) * layout.PROGRAM_WORDS
-        owner, _, _ = programs.groups()
-        groups = np.bincount(owner, minlength=len(programs))
-        return Written(at=found, groups=groups, words=words)
+        count = np.bincount(groups[0], minlength=len(programs))
+        return Written(at=found, groups=count, words=words)
 
     def _bodies(self, bodies: Bodies) -> "_Tables":
         """Make room for nodes and children; they are written when the arena exists."""
@@ -162,10 +162,10 @@ class ArenaWriter:
         )  # fmt: skip
         return _Tables(tables=tables, heaps=_heaps(bodies))
 
-    def _details(self, programs: Programs) -> Ints:
+    def _details(self, programs: Programs, groups: tuple[Ints, Ints, Ints]) -> Ints:
         """(C, words) int64, what the communication of *programs* is about."""
         transfers = programs.transfers
-        owner, _, pair_of = programs.groups()
+        owner, _, pair_of = groups
         first = np.searchsorted(owner, np.arange(len(programs)))
         rows = np.zeros((transfers.at.size, layout.DETAIL_WORDS), np.int64)
         barrier = transfers.comm_kind == CollectiveKind.BARRIER
@@ -197,7 +197,7 @@ class ArenaWriter:
             node,
             transfers.size_bytes[rows] * int(self._inputs.phases_depend_on_sizes),
         )
-        distinct, key_of = _distinct_rows(keys)
+        distinct, key_of = distinct_rows(keys)
         plans[rows] = np.array([self._plan(key) for key in distinct], np.int64)[key_of]
         return plans
 
@@ -375,20 +375,6 @@ class ArenaWriter:
             self._custom_at[id(program)] = int(written.at[0])
             self.custom_nodes = max(self.custom_nodes, program.kind.size)
         return self._custom_at[id(program)]
-
-
-def _distinct_rows(columns: Sequence[Ints]) -> tuple[list[tuple[int, ...]], Ints]:
-    """The distinct rows in order of appearance, and which of them each row is."""
-    number = np.zeros(columns[0].size, np.int64)
-    for column in columns:
-        values, value_of = np.unique(column, return_inverse=True)
-        _, number = np.unique(number * values.size + value_of, return_inverse=True)
-    _, first, number = np.unique(number, return_index=True, return_inverse=True)
-    rank = np.empty(first.size, np.int64)
-    rank[np.argsort(first)] = np.arange(first.size)
-    at = np.sort(first)
-    rows = [tuple(row) for row in np.stack([column[at] for column in columns], axis=1).tolist()]
-    return rows, rank[number]
 
 
 def _heaps(bodies: Bodies) -> Ints:

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from several_levels import COARSE, FINE, ORDER, SEARCH, SEVERAL, comparable, run, study_of
 from small_study import STUDY
 
@@ -65,6 +64,8 @@ def test_the_summary_tells_how_far_the_levels_agree(result_of_levels: StudyResul
     ]  # fmt: skip
     here, there = np.array(pairs).T
     found = step["objectives"]["iteration_time"]
+    from scipy import stats  # which takes as long to import as all the rest
+
     assert found["kendall_tau"] == pytest.approx(stats.kendalltau(here, there).statistic)
     assert found["spearman"] == pytest.approx(stats.spearmanr(here, there).statistic)
     assert found["least_ratio"] >= 1

@@ -4,6 +4,7 @@ import html
 import json
 from math import log
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -130,7 +131,8 @@ def test_designs_over_memory_are_marked_and_never_recommended_beside_others(
     tmp_path: Path,
 ) -> None:
     study = without_memory_rule(tmp_path)
-    result = dse.run_study(study, trials=40, executor="serial", fidelity=["phases_together"])
+    few: dict[str, Any] = {"trials": 24, "settle": 0, "executor": "serial"}
+    result = dse.run_study(study, fidelity=["phases_together"], **few)
     front = [result.rows[at] for at in result.front]
     marks = [memory_mark(row.evaluation.metrics) for row in front]
     fills = [row.evaluation.metrics["memory_fill"] for row in front]

@@ -29,7 +29,7 @@ def result(result_of_llm_gpt: dse.StudyResult) -> dse.StudyResult:
 
 @pytest.fixture(scope="module")
 def service() -> dse.StudyResult:
-    return dse.run_study("serve_llama3_70b.yaml", trials=40, executor="serial")
+    return dse.run_study("serve_llama3_70b.yaml", trials=16, settle=0, executor="serial")
 
 
 def test_of_many_designs_the_front_the_best_and_a_sample_stay_and_that_is_said(
