@@ -173,7 +173,7 @@ def goes_in_turn(row: Record) -> bool:
     return bool(by_rule and row["parallel"] == 1)
 
 
-@njit(cache=True, makes_arrays=False)
+@njit(cache=True)
 def lone_member_end(row: Record, size: int, machine: Machine) -> tuple[int, float]:
     """End of a phase that ``goes_in_turn``, of one member that stands for all and starts at 0.
 
@@ -199,7 +199,7 @@ def lone_member_end(row: Record, size: int, machine: Machine) -> tuple[int, floa
     return end, sent_bytes
 
 
-@njit(cache=True, makes_arrays=False)
+@njit(cache=True)
 def _travel_to_first(row: Record, machine: Machine, distance: int, packet: int) -> int:
     """Time of the message that the first member receives while it sends at *distance*."""
     if row["takes_ns"] > 0:
@@ -214,8 +214,9 @@ def _reduced_steps(row: Record) -> int:
         return 0
     block = 1 + row["reduced"]  # the first of each block is not
     period = block if row["reduce_rule"] == records.REDUCE_ALWAYS else 2 * block
-    whole, rest = divmod(row["steps"] + 1, period)
-    return whole * (block - 1) + max(min(rest, block) - 1, 0)
+    packets = row["steps"] + 1
+    rest = packets % period
+    return packets // period * (block - 1) + max(min(rest, block) - 1, 0)
 
 
 @njit(cache=True)

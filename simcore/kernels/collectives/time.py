@@ -157,7 +157,7 @@ def _time_phase(row: Record, tables: Ints, size: int, machine: Machine, time: Re
     return float(sent)
 
 
-@njit(cache=True, makes_arrays=False)
+@njit(cache=True)
 def _last_step_ns(row: Record, tables: Ints, size: int, machine: Machine) -> int:
     """Time from when the last step of a phase was scheduled to its end."""
     last_ns = machine.delay_ns
