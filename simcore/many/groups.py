@@ -190,7 +190,7 @@ class _Runs:
         return k.Designs(
             row=self.rows,
             plan=self.plan,
-            stride=np.array([one.plan.stage_stride for one in plans], np.int64),
+            stride=np.array([one.stride for one in plans], np.int64),
             left=np.array(runs, np.int64),
             first_operator=first_operator[timed],
             operators=operators,
@@ -207,7 +207,7 @@ class _Runs:
 
     def _shared(self) -> tuple[NDArray[np.void], Ints]:
         """Collectives between stages, SHARED, and (N,) int64, where those of a design begin."""
-        what, lists = self.what, self.what.lists
+        what, lists, shared = self.what, self.what.lists, self.codes.shared
         first = np.zeros(self.rows.size, np.int64)
         has = np.flatnonzero(self.codes.joint[self.code] > 0)
         rows = self.rows[has]
@@ -216,7 +216,7 @@ class _Runs:
             lists.find(
                 (*key, self.attempt) if what.has_list_keys else None,
                 what.plans[key[0]],
-                self.codes.shared[self.code[at]],
+                shared[self.code[at]],
                 partial(what.subsystem, int(self.rows[at])),
             )
             for key, at in zip(keys, has[examples].tolist(), strict=True)

@@ -68,7 +68,7 @@ class Lists:
         self, plan: PlanRow, one: SharedCollective, machine: Subsystem
     ) -> tuple[int, int, int, int]:
         operation = plan.known.program.collectives[one.item]
-        members = np.array(one.stages, np.int64) * plan.plan.stage_stride
+        members = np.array(one.stages, np.int64) * plan.stride
         phase = machine.phase_of_list(operation.kind, members)
         if phase is None:
             return (-1, 0, 0, 0)

@@ -57,6 +57,7 @@ class PlanRow:
         collectives: (U,) COLLECTIVE, each that differs.
         unique: (C,) int64, of each collective of the program its number among these.
         runs: (S, U) int64, how often each stage runs them.
+        stride: Distance of neighbouring stages in NPU ids.
     """
 
     workload: Workload
@@ -71,6 +72,7 @@ class PlanRow:
     collectives: NDArray[np.void] = field(default_factory=lambda: np.zeros(0, tables.COLLECTIVE))
     unique: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     runs: Ints = field(default_factory=lambda: np.zeros((1, 0), np.int64))
+    stride: int = 0
 
     @property
     def known(self) -> PlanCode:
@@ -114,6 +116,7 @@ class PlanRow:
             collectives=collectives,
             unique=unique,
             runs=runs,
+            stride=plan.stage_stride,
         )
 
 
@@ -142,9 +145,8 @@ def plan_tables(rows: Sequence[PlanRow]) -> tables.PlanTables:
     plans, collectives, runs, sizes, sent = [], [], [], [], []
     for row in rows:
         count, stages = row.collectives.size, row.plan.pp
-        stride = row.plan.stage_stride
-        plans.append((first, count, stages, stride, first_run, first_stage))
-        collectives.append(row.collectives)
+        plans.append((first, count, stages, row.stride, first_run, first_stage))
+        collectives.append(row.collectives.view(np.int64))  # numpy joins records field by field
         runs.append(row.runs.ravel())
         counts = row.counts
         sizes.append(counts.message_bytes.ravel())
@@ -153,7 +155,7 @@ def plan_tables(rows: Sequence[PlanRow]) -> tables.PlanTables:
         first_stage += 2 * stages
     return tables.PlanTables(
         plans=np.array(plans, tables.PLAN),
-        collectives=np.concatenate(collectives),
+        collectives=np.concatenate(collectives).view(tables.COLLECTIVE),
         runs=np.concatenate(runs),
         message_bytes=np.concatenate(sizes).astype(np.int64),
         sent_bytes=np.concatenate(sent),

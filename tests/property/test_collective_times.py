@@ -16,7 +16,7 @@ from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.engines.events.input import Ints
 from simcore.errors import ConfigError
 from simcore.kernels.collectives.phase_machine import phase_time
-from simcore.kernels.collectives.phase_members import member_ends
+from simcore.kernels.collectives.phase_members import goes_in_turn, lone_member_end, member_ends
 from simcore.machine import Dimension
 from simcore.machine.system import System
 from simcore.terms import EVERYWHERE, CollectiveKind
@@ -174,3 +174,5 @@ def test_chain_of_maxima_ends_when_the_state_machine_of_one_member_does(
         assert algorithm.startswith("direct")
     else:
         assert (int(end[0]), sent) == (duration, sent_bytes)
+    if goes_in_turn(rows[0]):
+        assert lone_member_end(rows[0], size_bytes, machine) == (duration, sent_bytes)

@@ -1,10 +1,9 @@
 """Chunks of one collective on their way through the dimensions, on a member that stands for all."""
 
-import heapq
-
 import numpy as np
 
 from simcore.kernels.collectives.records import Ints
+from simcore.kernels.heaps import drop_first_event, push_event
 from simcore.kernels.jit import njit
 
 
@@ -32,16 +31,12 @@ def pipeline_time(
         another than that of the full simulation).
     """
     phases = over.size
-    if phases == 1:  # one round after another, of as many chunks as run at once
-        return -(-chunks // active) * duration_ns[0], last_step_ns[0], False
     waiting = np.empty((queues, chunks * phases), np.int64)
     head = np.zeros(queues, np.int64)
     tail = np.zeros(queues, np.int64)
     running = np.zeros(queues, np.int64)
     phase = np.zeros(chunks, np.int64)
-    heap = [(0, 0, 0, 0)]
-    heap.pop()
-    sequence = 0
+    event, counter = np.empty((chunks, 4), np.int64), np.zeros(2, np.int64)
     queue = over[0]
     for chunk in range(chunks):
         waiting[queue, chunk] = chunk
@@ -57,12 +52,11 @@ def pipeline_time(
                 head[q] += 1
                 running[q] += 1
                 end = now + duration_ns[phase[chunk]]
-                sequence += 1
-                scheduled = end - last_step_ns[phase[chunk]]
-                heapq.heappush(heap, (end, scheduled, sequence, chunk))
+                push_event(event, counter, end, end - last_step_ns[phase[chunk]], chunk)
         if done == chunks:
             return now, wait, tied
-        now, scheduled, _, chunk = heapq.heappop(heap)
+        now, scheduled, chunk = event[0, 0], event[0, 1], event[0, 3]
+        drop_first_event(event, counter)
         finished = phase[chunk]
         wait = last_step_ns[finished]
         queue = over[finished]

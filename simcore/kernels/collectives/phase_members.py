@@ -31,6 +31,9 @@ from simcore.kernels.collectives.step_table import (
 )
 from simcore.kernels.jit import njit
 
+_EXACT = 2**53
+"""Whole numbers up to it are the same as floats, and sums of them."""
+
 
 @njit(cache=True)
 def member_ends(
@@ -55,7 +58,7 @@ def member_ends(
         return tree_ends(row, size, ids, machine, start, end, False)
     if row["peers"] == records.PEERS_TABLE:
         return _table_ends(row, tables, size, ids, machine, start, end)
-    if row["parallel"] == 1:
+    if goes_in_turn(row):
         return _chain_ends(row, size, ids, machine, start, end)
     whole = row["peers"] == records.PEERS_ROTATING and row["parallel"] == row["members"] - 1
     if whole and row["steps"] == row["parallel"] and row["waits"] == 0:
@@ -161,6 +164,59 @@ def _chain_ends(
         for i in range(copies):
             end[i] = received[i] + cost_ns
     return sent_bytes
+
+
+@njit(cache=True, makes_arrays=False)
+def goes_in_turn(row: Record) -> bool:
+    """True if members send one packet at a time, to members that a rule tells."""
+    by_rule = row["peers"] != records.PEERS_TREE and row["peers"] != records.PEERS_TABLE
+    return bool(by_rule and row["parallel"] == 1)
+
+
+@njit(cache=True)
+def lone_member_end(row: Record, size: int, machine: Machine) -> tuple[int, float]:
+    """End of a phase that ``goes_in_turn``, of one member that stands for all and starts at 0.
+
+    Returns:
+        The end in ns; bytes that the member sends.
+    """
+    delay_ns, steps = machine.delay_ns, row["steps"]
+    packet, distance, shrinks = size // row["divisor"], row["distance"], row["shrinks"]
+    if row["peers"] == records.PEERS_NEIGHBOUR and packet * steps < _EXACT:
+        travel = max(_travel_to_first(row, machine, distance, packet), 0)
+        reduced = _reduced_steps(row) * reduction_ns(packet, machine.memory_bytes_per_s)
+        every = travel + delay_ns + row["wait_ns"]
+        return delay_ns + steps * every + reduced, float(packet * steps)
+    end, sent_bytes = delay_ns, 0.0
+    for step in range(steps):
+        end += max(_travel_to_first(row, machine, distance, packet), 0)
+        sent_bytes += packet
+        if row["peers"] != records.PEERS_NEIGHBOUR:
+            packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
+        end += delay_ns + row["wait_ns"]
+        if is_reduced(row, step + 1):
+            end += reduction_ns(packet, machine.memory_bytes_per_s)
+    return end, sent_bytes
+
+
+@njit(cache=True)
+def _travel_to_first(row: Record, machine: Machine, distance: int, packet: int) -> int:
+    """Time of the message that the first member receives while it sends at *distance*."""
+    if row["takes_ns"] > 0:
+        return row["takes_ns"]
+    return travel_ns(machine, _sender(row, 0, distance) * row["stride"], 0, packet)
+
+
+@njit(cache=True, makes_arrays=False)
+def _reduced_steps(row: Record) -> int:
+    """Packets after the first that are reduced, of one in line at a time."""
+    if row["reduce_rule"] == records.REDUCE_NEVER:
+        return 0
+    block = 1 + row["reduced"]  # the first of each block is not
+    period = block if row["reduce_rule"] == records.REDUCE_ALWAYS else 2 * block
+    packets = row["steps"] + 1
+    rest = packets % period
+    return packets // period * (block - 1) + max(min(rest, block) - 1, 0)
 
 
 @njit(cache=True)

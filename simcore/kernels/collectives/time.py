@@ -11,7 +11,13 @@ from simcore.kernels.collectives.phase_machine import (
     phase_time,
     reduction_ns,
 )
-from simcore.kernels.collectives.phase_members import member_ends, tree_ends, tree_parent
+from simcore.kernels.collectives.phase_members import (
+    goes_in_turn,
+    lone_member_end,
+    member_ends,
+    tree_ends,
+    tree_parent,
+)
 from simcore.kernels.collectives.records import ANSWER, Floats, Ints, Machine, Record, Records
 from simcore.kernels.collectives.step_table import step_bytes, step_receiver, step_reduces
 from simcore.kernels.collectives.topology_codes import RING, TABLE
@@ -75,6 +81,8 @@ def through_phases(
         (at least 1 where members end one by one, else 0); how long before its end the event that
         ends it was scheduled; whether the order of events among all members decides.
     """
+    if not _come_back(rows):
+        return _one_after_another(-(-chunks // active), times)
     over, last_step = rows["dimension"].copy(), times["last_step_ns"].copy()  # side by side
     slowest, fastest = times["slowest_ns"].copy(), times["fastest_ns"].copy()
     duration, last, tied = pipeline_time(chunks, over, slowest, last_step, queues, active)
@@ -85,16 +93,50 @@ def through_phases(
     return duration, held, last, tied
 
 
+@njit(cache=True, makes_arrays=False)
+def _come_back(rows: Records) -> bool:
+    """True if chunks come to a dimension more than once."""
+    for p in range(1, rows.shape[0]):
+        for before in range(p):
+            if rows[before]["dimension"] == rows[p]["dimension"]:
+                return True
+    return False
+
+
+@njit(cache=True, makes_arrays=False)
+def _one_after_another(rounds: int, times: Records) -> tuple[int, int, int, bool]:
+    """``through_phases`` where each phase has a dimension of its own.
+
+    As many chunks as a dimension works on at once are a round. Each is behind the one before by
+    the longest phase, in whichever order chunks of one round go on.
+    """
+    duration = longest = shortest = longest_of_fastest = 0
+    apart = False
+    for p in range(times.shape[0]):
+        slowest_ns, fastest_ns = times[p]["slowest_ns"], times[p]["fastest_ns"]
+        duration, longest = duration + slowest_ns, max(longest, slowest_ns)
+        shortest, longest_of_fastest = shortest + fastest_ns, max(longest_of_fastest, fastest_ns)
+        apart = apart or fastest_ns < slowest_ns
+    duration += (rounds - 1) * longest
+    shortest += (rounds - 1) * longest_of_fastest
+    held = max(duration - shortest, 1) if apart else 0
+    return duration, held, times[times.shape[0] - 1]["last_step_ns"], False
+
+
 @njit(cache=True)
 def _time_phase(row: Record, tables: Ints, size: int, machine: Machine, time: Record) -> float:
     """Write the time of one phase; returns the bytes that a member sends (mean)."""
+    if row["alike"] != 0 and goes_in_turn(row):
+        end_ns, sent = lone_member_end(row, size, machine)
+        time["slowest_ns"] = time["fastest_ns"] = end_ns
+        time["last_step_ns"] = _last_step_ns(row, tables, size, machine)
+        return sent
     copies = 1 if row["alike"] != 0 else row["members"]
     ids = np.empty(copies, np.int64)
     for i in range(copies):
         ids[i] = i * row["stride"]
     start = np.zeros(copies, np.int64)
     end = np.empty(copies, np.int64)
-    time["last_step_ns"] = machine.delay_ns
     sent_bytes = member_ends(row, tables, size, ids, machine, start, end)
     if sent_bytes >= 0.0:
         time["slowest_ns"], time["fastest_ns"] = end.max(), end.min()
@@ -103,11 +145,9 @@ def _time_phase(row: Record, tables: Ints, size: int, machine: Machine, time: Re
             tree_ends(row, size, ids, machine, start, end, True)
             time["slowest_ns"] = max(time["slowest_ns"], end.max())
             time["fastest_ns"] = min(time["fastest_ns"], end.min())
-        if row["alike"] != 0 and _ends_in_reduction(row, tables):
-            packet = _last_packet(row, tables, size)
-            time["last_step_ns"] = reduction_ns(packet, machine.memory_bytes_per_s)
-        time["last_step_ns"] += row["wait_ns"]
+        time["last_step_ns"] = _last_step_ns(row, tables, size, machine)
         return sent_bytes
+    time["last_step_ns"] = machine.delay_ns
     if row["alike"] == 0:
         time["slowest_ns"] = time["fastest_ns"] = -1
         return float(row["steps"] * (size // row["divisor"]))
@@ -115,6 +155,16 @@ def _time_phase(row: Record, tables: Ints, size: int, machine: Machine, time: Re
     time["slowest_ns"] = time["fastest_ns"] = duration
     time["last_step_ns"] = last_step
     return float(sent)
+
+
+@njit(cache=True)
+def _last_step_ns(row: Record, tables: Ints, size: int, machine: Machine) -> int:
+    """Time from when the last step of a phase was scheduled to its end."""
+    last_ns = machine.delay_ns
+    if row["alike"] != 0 and _ends_in_reduction(row, tables):
+        packet = _last_packet(row, tables, size)
+        last_ns = reduction_ns(packet, machine.memory_bytes_per_s)
+    return last_ns + row["wait_ns"]
 
 
 @njit(cache=True)
@@ -130,8 +180,9 @@ def _last_packet(row: Record, tables: Ints, size: int) -> int:
     if row["peers"] == records.PEERS_TABLE:
         return step_bytes(tables, row["table"], row["steps"] - 1, size)
     packet, distance, shrinks = size // row["divisor"], row["distance"], row["shrinks"]
-    for _ in range(row["steps"]):
-        packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
+    if row["peers"] == records.PEERS_HALVING:
+        for _ in range(row["steps"]):
+            packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
     return packet
 
 
