@@ -11,6 +11,7 @@ from sixteen_a100 import TABLE
 
 from simcore import DesignBounds, RunTemplate
 from simcore.bounds import design_rows
+from simcore.bounds.plan_terms import plan_terms
 from simcore.memo import Memo
 
 CHOICES: dict[str, list[Any]] = {
@@ -26,9 +27,6 @@ CODES = {
         CHOICES, zip(*product(*(range(len(c)) for c in CHOICES.values())), strict=True), strict=True
     )
 }
-
-
-design_rows_terms = design_rows.plan_terms
 
 
 def bounds(memo: Memo | None = None) -> DesignBounds:
@@ -88,7 +86,7 @@ def test_bounds_that_share_a_memory_are_the_same_to_the_bit(
     worked_out = []
 
     def noted(*what: Any) -> Any:
-        found = design_rows_terms(*what)
+        found = plan_terms(*what)
         worked_out.append(found)  # unless the plan breaks a rule
         return found
 
