@@ -4,7 +4,6 @@ import html
 import json
 from math import log
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -131,12 +130,11 @@ def test_designs_over_memory_are_marked_and_never_recommended_beside_others(
     tmp_path: Path,
 ) -> None:
     study = without_memory_rule(tmp_path)
-    few: dict[str, Any] = {"trials": 24, "settle": 0, "executor": "serial"}
-    result = dse.run_study(study, fidelity=["phases_together"], **few)
+    result = dse.run_study(study, trials=40, executor="serial", fidelity=["phases_together"])
     front = [result.rows[at] for at in result.front]
     marks = [memory_mark(row.evaluation.metrics) for row in front]
     fills = [row.evaluation.metrics["memory_fill"] for row in front]
-    assert any(fill > 1.0 for fill in fills)
+    assert min(fills) <= 1.0 < max(fills)
     assert all(("too small" in mark) for mark, fill in zip(marks, fills, strict=True) if fill > 1)
     table = front_table(result)
     column = table.columns.index("memory")
