@@ -53,6 +53,15 @@ _HOURLY = frozenset({"usd_per_hour", "usd_per_token"})
 _ENERGY = frozenset({"energy_j", "energy_j_per_token", "carbon_kg_per_token"})
 
 
+def _in_usd(model: CostModel, platform: Platform) -> Cost:
+    """Cost of *platform*, held to the unit that the class of *model* tells."""
+    found = model.cost(platform)
+    if found.unit != model.unit:
+        rule = f"{type(model).__name__} must give costs in {model.unit}, as its class says"
+        raise ConfigError("cost", rule, got=found.unit)
+    return found
+
+
 class CostMeter:
     """Prices platforms as a study asks for it; models and prices are read once."""
 
@@ -120,14 +129,14 @@ class CostMeter:
         needed, result = self._needed, dict[str, float]()
         owned = frozenset() if self._rented else _HOURLY
         if needed & {"capital_cost_usd", *owned}:
-            capital = self._capital.cost(platform)
+            capital = _in_usd(self._capital, platform)
             result["capital_cost_usd"] = capital.total
             if capital.low is not None and capital.high is not None:
                 result["capital_cost_low_usd"] = capital.low
                 result["capital_cost_high_usd"] = capital.high
             result |= {f"capital_{name}_usd": usd for name, usd in capital.parts.items()}
         if "network_cost_usd" in needed:
-            network = self._network.cost(platform)
+            network = _in_usd(self._network, platform)
             result["network_cost_usd"] = network.total
             result |= {f"network_{name}_usd": usd for name, usd in network.parts.items()}
         if needed & {"power_w", *owned, *_ENERGY}:

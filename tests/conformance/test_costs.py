@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from every_case import with_every
 
-from dse.costs import COSTS, Cost, load_prices
+from dse.costs import COSTS, Cost, CostModel, load_prices
 from dse.evaluate.money import CostMeter
 from dse.study.compile import load_study_file
 from simcore import ConfigError, Dimension, InfeasibleError, Platform, load_npu
@@ -80,3 +80,17 @@ def test_a_study_takes_prices_alone_as_prices(key: str, name: str) -> None:
         return
     with pytest.raises(ConfigError, match=f"cost.{key}: .* USD, not one in {unit}, but got"):
         CostMeter.of(what)
+
+
+def test_a_model_that_gives_another_unit_than_its_class_says_is_refused() -> None:
+    class Watts(CostModel):
+        def cost(self, platform: Platform) -> Cost:
+            return Cost(unit="W", parts={"servers": 1.0})
+
+    study = load_study_file("llm_gpt.yaml")
+    meter = CostMeter.of(study.evaluator_input)
+    assert meter is not None
+    meter._capital = Watts(load_prices())
+    platform = machine(("switch", "switch"), (8, 16), (450, 50))
+    with pytest.raises(ConfigError, match="Watts must give costs in USD, as its class says"):
+        meter.machine(platform)
