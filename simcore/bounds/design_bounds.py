@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simcore.bounds.design_columns import Codes, ColumnSet
 from simcore.bounds.design_rows import RATES, DesignRows
 from simcore.bounds.facts import Facts, FactSet
-from simcore.bounds.machine_terms import (
+from simcore.bounds.machines.machine_terms import (
     NO_NETWORK,
 )
 from simcore.bounds.tier_floor import may_offload

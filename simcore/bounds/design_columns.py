@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.bounds.grown import Grown
-from simcore.bounds.machine_terms import AXES, KINDS
-from simcore.bounds.plan_terms import PlanTerms
-from simcore.bounds.terms.term_rows import TermRows
+from simcore.bounds.machines.machine_terms import AXES, KINDS
+from simcore.bounds.plans.plan_terms import PlanTerms
+from simcore.bounds.plans.term_rows import TermRows
 from simcore.config import RunTemplate, parse_path
 from simcore.errors import ConfigError
 from simcore.kernels.bounds import tables as kernel_tables

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from simcore.bounds.design_columns import PlanRows
 from simcore.bounds.grown import Grown
-from simcore.bounds.machine_terms import (
+from simcore.bounds.machines.machine_terms import (
     NO_NETWORK,
     Layout,
     Link,
@@ -17,7 +17,7 @@ from simcore.bounds.machine_terms import (
     Places,
     system_row,
 )
-from simcore.bounds.plan_terms import PlanTerms, plan_terms
+from simcore.bounds.plans.plan_terms import PlanTerms, plan_terms
 from simcore.bounds.tier_floor import tier_floor_ns
 from simcore.bounds.work_floor import WorkFloor
 from simcore.compute import COMPUTE_MODELS

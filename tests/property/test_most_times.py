@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcore import DesignBounds, RunTemplate
-from simcore.bounds.machine_terms import AXES, KINDS
+from simcore.bounds.machines.machine_terms import AXES, KINDS
 from simcore.engines.collectives.placement import place_group
 from simcore.engines.collectives.timer import CollectiveTimer
 from simcore.errors import InfeasibleError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from simcore.bounds.slot_order import SlotOrder
+from simcore.bounds.plans.slot_order import SlotOrder
 from simcore.terms import NodeKind
 
 COMPUTE, COLLECTIVE = NodeKind.COMPUTE, NodeKind.COLLECTIVE

@@ -11,7 +11,7 @@ from sixteen_a100 import TABLE
 
 from simcore import DesignBounds, RunTemplate
 from simcore.bounds import design_rows
-from simcore.bounds.plan_terms import plan_terms
+from simcore.bounds.plans.plan_terms import plan_terms
 from simcore.memo import Memo
 
 CHOICES: dict[str, list[Any]] = {

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from simcore import RunTemplate
-from simcore.bounds import plan_terms as plan_terms_of_bounds
-from simcore.bounds.plan_terms import PlanTerms, plan_terms
-from simcore.bounds.terms.term_rows import TermRows
+from simcore.bounds.plans import plan_terms as plan_terms_of_bounds
+from simcore.bounds.plans.plan_terms import PlanTerms, plan_terms
+from simcore.bounds.plans.term_rows import TermRows
 from simcore.compute import COMPUTE_MODELS
 from simcore.memo import Memo
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.bounds.stage_paths import KnownShapes, Segment, StageReader
-from simcore.bounds.stage_sums import (
+from simcore.bounds.plans.stage_content import UnitsRead, content_key
+from simcore.bounds.plans.stage_paths import KnownShapes, Segment, StageReader
+from simcore.bounds.plans.stage_sums import (
     Collective,
     PlanItems,
     Rooms,
@@ -21,8 +22,7 @@ from simcore.bounds.stage_sums import (
     identity,
     overlaps,
 )
-from simcore.bounds.terms.stage_content import UnitsRead, content_key
-from simcore.bounds.terms.term_rows import TermRows
+from simcore.bounds.plans.term_rows import TermRows
 from simcore.compute import ComputeModel
 from simcore.engines.stages.code import KeyedProgram
 from simcore.engines.stages.times import operator_times_ns

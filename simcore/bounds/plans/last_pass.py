@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from simcore.bounds.slot_order import Room, SlotOrder
-from simcore.bounds.stage_paths import LastPass, Segment, StageReader
+from simcore.bounds.plans.slot_order import Room, SlotOrder
+from simcore.bounds.plans.stage_paths import LastPass, Segment, StageReader
 from simcore.terms import NodeKind
 
 

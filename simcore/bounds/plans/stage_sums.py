@@ -4,15 +4,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from simcore.bounds.last_pass import last_pass
-from simcore.bounds.stage_paths import (
+from simcore.bounds.plans.last_pass import last_pass
+from simcore.bounds.plans.stage_content import UnitsRead
+from simcore.bounds.plans.stage_paths import (
     Pass,
     Segment,
     StageReader,
     after_entry,
     last_compute,
 )
-from simcore.bounds.terms.stage_content import UnitsRead
 from simcore.kernels.bounds import tables as kernel_tables
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.units import plain_sum

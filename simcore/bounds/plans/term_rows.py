@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.bounds.stage_paths import Segment
-from simcore.bounds.stage_sums import Key, StageSums
+from simcore.bounds.plans.stage_paths import Segment
+from simcore.bounds.plans.stage_sums import Key, StageSums
 from simcore.kernels.bounds import tables as kernel_tables
 from simcore.terms import NodeKind
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.bounds.grown import Grown
-from simcore.bounds.phase_costs import NOTHING, CostLine, PhaseCost, least_cost, phase_cost
+from simcore.bounds.machines.phase_costs import NOTHING, CostLine, PhaseCost, least_cost, phase_cost
 from simcore.engines.collectives.placement import place_group
 from simcore.errors import InfeasibleError
 from simcore.kernels.bounds import tables as kernel_tables

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from simcore.bounds.slot_order import Room
+from simcore.bounds.plans.slot_order import Room
 from simcore.terms import NodeKind
 from simcore.workload.graph import StageGraph
 

@@ -1,0 +1,1 @@
+"""Terms of the bounds that follow from workload and plan, read from the graph of the simulator."""
