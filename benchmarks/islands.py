@@ -22,6 +22,7 @@ import os
 import pickle
 import tempfile
 import time
+from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +38,6 @@ from dse.provenance import Provenance
 from dse.run.ending import Ending
 from dse.run.islands.archipelago import Archipelago, Bounds
 from dse.run.islands.messages import Made, Order, Report, Rounds
-from dse.run.search import DIGEST_BYTES
 from dse.run.terms import Hooks
 from dse.store.folder import StudyFolder
 from dse.store.rows import row_of
@@ -105,7 +105,7 @@ class SleepingIslands(Crew):
         made = Made(
             trials=trials,
             rows=[row_of("trial", trial) for trial in trials],
-            digests=os.urandom(DIGEST_BYTES * order.share),
+            known=array("q", os.urandom(16 * order.share)),
         )
         report = Report(
             island=order.island,

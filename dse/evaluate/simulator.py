@@ -48,8 +48,8 @@ _MACHINES_KEPT = 1 << 13
 _NOT_OF_MACHINE = ("workload.", "plan.", "system.", "backend", "compute")
 """Starts of paths that no machine depends on."""
 
-_OF_LINKS, _NPUS = ("system.", "platform.dimensions"), ".npus"
-"""Starts of paths on which neither tokens nor bands depend, and the end of those that count."""
+_OF_LINKS = ("system.", "platform.dimensions")
+"""Starts of paths on which neither tokens nor bands depend, but for the number of all NPUs."""
 
 
 @dataclass(slots=True)
@@ -60,17 +60,20 @@ class _Machine:
         platform: The machine.
         error: Reason for which nobody can build it.
         bandwidth_bytes_per_s: Of one accelerator, all dimensions together.
+        npus: Accelerators.
     """
 
     platform: Platform
     error: InfeasibleError | None
     bandwidth_bytes_per_s: float
+    npus: int
     _costs: Mapping[str, float] | None = None
 
     @classmethod
     def of(cls, platform: Platform, *, physical: bool) -> "_Machine":
         rates = [dimension.bandwidth_bytes_per_s for dimension in platform.dimensions]
-        return cls(platform, unbuildable(platform) if physical else None, plain_sum(rates))
+        error = unbuildable(platform) if physical else None
+        return cls(platform, error, plain_sum(rates), platform.npus)
 
     def costs(self, meter: CostMeter) -> Mapping[str, float]:
         """Costs that no time is part of.
@@ -98,9 +101,8 @@ def _is_of_machine(knob: Parameter) -> bool:
 
 
 def _is_of_links(knob: Parameter) -> bool:
-    """True if *knob* changes links or the ways over them alone, and not how many NPUs they join."""
-    paths = knob.targets or (knob.name,)
-    return all(path.startswith(_OF_LINKS) and not path.endswith(_NPUS) for path in paths)
+    """True if *knob* changes links or the ways over them alone, or how many NPUs each joins."""
+    return all(path.startswith(_OF_LINKS) for path in knob.targets or (knob.name,))
 
 
 class SimulatorEvaluator(Evaluator):
@@ -226,13 +228,13 @@ class SimulatorEvaluator(Evaluator):
                 return error
             many, row = one.found, one.row
             found = many.metrics_of(row), many.notes(row), many.memory_fit(row)
-            return self._account(self._kindred(design), machine, *found)
+            return self._account(self._kindred(design, machine.npus), machine, *found)
         except Exception as error:
             return error.with_traceback(None)
 
-    def _kindred(self, design: Design) -> Run:
-        """A run with the tokens and the band of that of *design*, whatever its links are."""
-        key = tuple(map(design.get, self._kin_knobs))
+    def _kindred(self, design: Design, npus: int) -> Run:
+        """A run with the tokens and the band of that of *design* on *npus*, whatever joins them."""
+        key = npus, *map(design.get, self._kin_knobs)
         known = self._kin.get(key)
         if known is None:
             if len(self._kin) >= _MACHINES_KEPT:

@@ -9,6 +9,8 @@ from itertools import islice, takewhile
 from marshal import dumps
 from typing import Any
 
+import numpy as np
+
 from dse.evaluate import Answer, Task
 from dse.evaluate.base import Evaluation
 from dse.objectives import total_violation
@@ -17,6 +19,7 @@ from dse.run.ending import Ending
 from dse.run.terms import Budget, Evaluations, Hooks
 from dse.samplers.base import Outcome, Proposal, Proposer
 from dse.samplers.design.archive import KeyTable
+from dse.samplers.design.columns.genomes import Keys
 from dse.space import Design
 from dse.study.kept import KeptTrials
 from dse.study.trials import Trial
@@ -30,7 +33,7 @@ Key = int
 _FORM = 2
 """Form of ``marshal``: types and values, equal in all processes."""
 
-DIGEST_BYTES = 8
+_DIGEST_BYTES = 8
 """Size of the digest of a design: of 10 million two are taken for one once in 400,000 studies."""
 
 
@@ -94,7 +97,7 @@ class Search:
         self._screen = screen or NoScreen()
         self._stored = {trial.number: trial for trial in known}
         self._is_resumed = bool(self._stored)
-        self._elsewhere: set[bytes] = set()  # digests of designs that others have found
+        self._elsewhere = KeyTable()  # designs that others have found
         self._slots: deque[_Slot] = deque()
         self._by_key = KeyTable()  # numbers of the first rows with these designs
         self._designs = 0
@@ -169,14 +172,16 @@ class Search:
         """Outcomes of trials to come: where those designs are asked for, none is evaluated."""
         self._stored |= {trial.number: trial for trial in trials}
 
-    def hear(self, trials: Sequence[Trial], digests: Iterable[bytes]) -> None:
+    def hear(self, trials: Sequence[Trial], known: Keys) -> None:
         """Learn from what others have found, whose designs are not proposed again.
 
         Args:
             trials: Feasible ones.
-            digests: Of all designs of theirs, whatever became of them.
+            known: (N, 2) of all designs of theirs, whatever became of them: as ``Hooks.keyed``.
         """
-        self._elsewhere.update(digests)
+        keys, genomes = np.ascontiguousarray(known.T)
+        self._elsewhere.put(keys, np.zeros(keys.size, np.int32))
+        self._proposer.know(genomes[genomes > 0])
         self._screen.hear(trials)
         outcomes = [_outcome(trial.evaluation) for trial in trials]
         self._proposer.hear([trial.design for trial in trials], outcomes)
@@ -239,18 +244,17 @@ class Search:
         proposal, must_wait = self._proposed()
         if must_wait:
             return False
-        digest = b"" if proposal is None else self.digest(proposal.design)
-        if proposal is not None and not self._is_unknown(digest):
+        key = 0 if proposal is None else self._key(proposal.design)
+        if proposal is not None and not self._is_unknown(key):
             varied = self._proposer.vary(proposal, self._is_new, self._budget.variations)
             if varied is None and self._proposer.is_complete:
                 self._proposer.withdraw(proposal)
                 proposal = None
             proposal = varied or proposal
-            digest = b"" if proposal is None else self.digest(proposal.design)
+            key = 0 if proposal is None else self._key(proposal.design)
         if proposal is None:
             self._is_exhausted = True
             return False
-        key = _number_of(digest)
         slot = _Slot(number=self._asked, key=key, proposal=proposal)
         twin = self._by_key.get(key)
         if twin < 0:
@@ -285,19 +289,17 @@ class Search:
         return (None if self._ending.is_over(self.trials) else self._proposer.ask()), False
 
     def _is_new(self, design: Design) -> bool:
-        return self._is_unknown(self.digest(design))
+        return self._is_unknown(self._key(design))
 
-    def _is_unknown(self, digest: bytes) -> bool:
-        return self._by_key.get(_number_of(digest)) < 0 and digest not in self._elsewhere
-
-    def digest(self, design: Design) -> bytes:
-        """Digest shared by equal designs, in whatever process."""
-        known = self._screen.canonical(design)
-        told = dumps((*known, *known.values()), _FORM)  # names in one order, as in the space
-        return blake2b(told, digest_size=DIGEST_BYTES).digest()
+    def _is_unknown(self, key: Key) -> bool:
+        return self._by_key.get(key) < 0 and self._elsewhere.get(key) < 0
 
     def _key(self, design: Design) -> Key:
-        return _number_of(self.digest(design))
+        """Number above 0 shared by equal designs, in whatever process."""
+        known = self._screen.canonical(design)
+        told = dumps((*known, *known.values()), _FORM)  # names in one order, as in the space
+        digest = blake2b(told, digest_size=_DIGEST_BYTES).digest()
+        return max(int.from_bytes(digest, "big") >> 1, 1)
 
     def _know(self, key: Key, number: int) -> None:
         self._designs += self._by_key.note(key, number)
@@ -357,16 +359,14 @@ class Search:
         else:
             outcome = _outcome(trial.evaluation)
             self._proposer.tell(slot.proposal, outcome.objectives, outcome.violation)
+        genome = slot.proposal.genome
+        self._hooks.keyed(slot.key, 0 if genome is None else genome.key)
         self._conclude(trial)
 
     def _conclude(self, trial: Trial) -> None:
         self.trials.append(trial)
         self._screen.learn(trial)
         self._hooks.folded(trial, self.duplicates)
-
-
-def _number_of(digest: bytes) -> Key:
-    return max(int.from_bytes(digest, "big") >> 1, 1)
 
 
 def _outcome(evaluation: Evaluation) -> Outcome:

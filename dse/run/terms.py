@@ -61,6 +61,8 @@ class Hooks:
         stopping: Whether to propose nothing more; what is under way is awaited.
         pausing: Whether to leave the search as it is before the next outcome is awaited.
         ending: Called with the number of the first proposal of the end, when that begins.
+        keyed: Called for each trial, before *folded*, with the number above 0 that equal designs
+            share, and that by which the sampler knows the design (``Proposal.genome``); 0: none.
         filed: Called for a new evaluation of an island, with its row of the store.
         provenance: Of what is evaluated.
     """
@@ -70,6 +72,7 @@ class Hooks:
     stopping: Callable[[], bool]
     pausing: Callable[[], bool] = lambda: False
     ending: Callable[[int], None] = lambda first: None
+    keyed: Callable[[int, int], None] = lambda key, genome: None
     filed: Callable[[Trial, tuple[Any, ...]], None] = lambda trial, row: None
     provenance: int = 0
 

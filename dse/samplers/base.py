@@ -11,6 +11,7 @@ from dse.space.encoding import Style
 
 if TYPE_CHECKING:
     from dse.samplers.design import Genome, Hopes
+    from dse.samplers.design.columns.genomes import Keys
     from dse.samplers.storage import TrialStorage
 
 Handle = TypeVar("Handle")
@@ -202,6 +203,9 @@ class Proposer(ABC, Generic[Handle]):
 
     def hear(self, designs: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
         """Learn from feasible *designs* that others have found; by default nothing is learned."""
+
+    def know(self, keys: "Keys") -> None:
+        """Propose none of the designs with these *keys* (``Proposal.genome``): others have."""
 
     @abstractmethod
     def enqueue(self, design: Design) -> None:

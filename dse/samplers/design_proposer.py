@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from dse.samplers.base import Outcome, Proposal, Proposer, ProposerInput, most_open
 from dse.samplers.design import DesignSearch, Genome, GenomeSpace, Settings
+from dse.samplers.design.columns.genomes import Keys
 from dse.samplers.design.screen import folding, screen_of
 from dse.space import Design
 
@@ -68,6 +69,9 @@ class DesignProposer(Proposer[Genome]):
     def hear(self, designs: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
         for genome, outcome in zip(self._space.genomes(designs) or (), outcomes, strict=False):
             self._search.hear(genome, self._values(outcome.objectives), outcome.violation)
+
+    def know(self, keys: Keys) -> None:
+        self._search.know(keys)
 
     def vary(
         self, proposal: Proposal[Genome], is_new: Callable[[Design], bool], tries: int

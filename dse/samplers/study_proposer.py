@@ -12,6 +12,7 @@ from optuna.samplers import BaseSampler
 from optuna.trial import TrialState
 
 from dse.samplers.base import Look, Outcome, Proposal, Proposer, ProposerInput
+from dse.samplers.design.columns.genomes import Keys
 from dse.samplers.look import GeneView, KnobView, View, suggested
 from dse.samplers.proposed import ProposedSampler
 from dse.samplers.storage import STUDY_ID, TrialStorage
@@ -150,6 +151,9 @@ class OwnProposer(StudyProposer):
 
     def hear(self, designs: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
         self._own.hear(designs, outcomes)
+
+    def know(self, keys: Keys) -> None:
+        self._own.know(keys)
 
     def recall(
         self, designs: Sequence[Design], outcomes: Sequence[Outcome]

@@ -15,12 +15,12 @@ from dse.run.islands.facts import SharedFacts
 from dse.run.islands.fleet import Callbacks, Fleet
 from dse.run.islands.island import heard_before
 from dse.run.islands.messages import Made, News, Order, Report, Rounds
-from dse.run.search import DIGEST_BYTES, WAIT_S
+from dse.run.search import WAIT_S
 from dse.run.terms import Hooks
 from dse.store.rows import Row
 from dse.study.trials import Trial
 
-MOST_TOLD = 256
+MOST_TOLD = 64
 """Feasible designs of a round that islands are told of: all, or those of its first fronts."""
 
 _FRONTS = 3
@@ -68,7 +68,7 @@ class _Waiting:
     """Trials that have come in and wait for those before them."""
 
     trials: dict[int, Trial] = field(default_factory=dict)
-    digests: dict[int, bytes] = field(default_factory=dict)
+    known: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
 class Archipelago:
@@ -88,8 +88,8 @@ class Archipelago:
         self._came = _Waiting()
         self._facts = SharedFacts(self._rounds.islands)
         self._reports: deque[Report] = deque()  # not filed yet
-        self._first_by_digest: dict[bytes, int] = {}
-        self._of_round: list[bytes] = []
+        self._first_by_key: dict[int, int] = {}
+        self._of_round: list[tuple[int, int]] = []
         self._news: list[Shared] = []
         self._crew: Crew | None = None
         self.trials: list[Trial] = []
@@ -229,12 +229,12 @@ class Archipelago:
             return
         made: Made = report.made.value()
         base = self._rounds.begin(report.turn) + report.first
+        known = made.known.tolist()
         for at, trial in enumerate(made.trials):
             number = self._rounds.number(report.island, base + at)
             if number < len(self.trials) or number in self._came.trials:
                 continue
-            digest = made.digests[at * DIGEST_BYTES : (at + 1) * DIGEST_BYTES]
-            self._file(number, trial, made.rows[at], digest)
+            self._file(number, trial, made.rows[at], (known[2 * at], known[2 * at + 1]))
 
     def _advance(self, report: Report) -> None:
         """Note how far an island has come."""
@@ -250,14 +250,14 @@ class Archipelago:
         elif course.place >= self._rounds.share(island, course.turn, self._bounds.limit):
             course.turn, course.place = course.turn + 1, 0
 
-    def _file(self, number: int, trial: Trial | None, row: Row, digest: bytes) -> None:
+    def _file(self, number: int, trial: Trial | None, row: Row, keys: tuple[int, int]) -> None:
         known = self._known.pop(number, None)
         if trial is not None:
             self._hooks.filed(trial, row)
         else:
             assert known is not None, "only known outcomes are not told"
             trial = replace(known, repeats=None)
-        self._came.trials[number], self._came.digests[number] = trial, digest
+        self._came.trials[number], self._came.known[number] = trial, keys
 
     def _fold(self) -> bool:
         """Take up what has come in, in the order of numbers, and tell of each round that is whole.
@@ -269,14 +269,14 @@ class Archipelago:
         """
         before = len(self._news)
         while (number := len(self.trials)) < self._limit and number in self._came.trials:
-            trial, digest = self._came.trials.pop(number), self._came.digests.pop(number)
-            first = self._first_by_digest.setdefault(digest, number)
+            trial, keys = self._came.trials.pop(number), self._came.known.pop(number)
+            first = self._first_by_key.setdefault(keys[0], number)
             if first != number:
                 self.duplicates += 1
                 evaluation = replace(trial.evaluation, duration_s=0.0)
                 trial = replace(trial, evaluation=evaluation, worker="", repeats=first)
             self.trials.append(trial)
-            self._of_round.append(digest)
+            self._of_round.append(keys)
             self._hooks.folded(trial, self.duplicates)
             if len(self.trials) == self._rounds.begin(len(self._news) + 1) * self._rounds.islands:
                 self._conclude()
@@ -290,7 +290,7 @@ class Archipelago:
             self._limit = min(self._limit, count + self._rounds.size(turn + 1))
         news = News(
             trials=_told(self.trials[-self._rounds.size(turn) :], self._bounds.signs),
-            digests=b"".join(self._of_round),
+            known=np.array(self._of_round, np.int64),
         )
         self._of_round.clear()
         assert self._crew is not None, "there are workers"

@@ -3,6 +3,7 @@
 import pickle
 import sys
 import time
+from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from dse.evaluate.workers.crew import Shared
 from dse.proof.screening import StudyScreen
 from dse.run.islands.messages import Made, News, Order, Report, Rounds
 from dse.run.proposing import study_proposer
-from dse.run.search import DIGEST_BYTES, Search
+from dse.run.search import Search
 from dse.run.terms import Budget, Evaluations, Hooks
 from dse.space import Design
 from dse.store.rows import row_of
@@ -61,8 +62,10 @@ class Island:
             folded=lambda trial, duplicates: None,
             stopping=lambda: self._search.asked >= self._goal,
             pausing=self._is_late,
+            keyed=lambda key, genome: self._known.extend((key, genome)),
         )
         self._search = Search(proposer, evaluations, budget, hooks, screen=screen)
+        self._known = array("q")  # of the trials that are not reported yet
         self._turn, self._until_s = -1, 0.0
         self._goal = self._reported = 0
 
@@ -85,10 +88,9 @@ class Island:
         self._turn = order.turn
         if order.news is not None:
             news: News = order.news.value()
-            size, known = self._rounds.islands, news.digests
+            size = self._rounds.islands
             others = [trial for trial in news.trials if trial.number % size != self._number]
-            ends = range(DIGEST_BYTES, len(known) + 1, DIGEST_BYTES)
-            self._search.hear(others, [known[end - DIGEST_BYTES : end] for end in ends])
+            self._search.hear(others, news.known)
         self._search.expect(
             replace(trial, number=base + place, repeats=None)
             for place, trial in order.stored.items()
@@ -108,8 +110,9 @@ class Island:
         made = Made(
             trials=trials,
             rows=[() if trial is None else row_of("trial", trial) for trial in trials],
-            digests=b"".join(self._search.digest(row.design) for row in rows),
+            known=self._known[: 2 * len(rows)],
         )
+        del self._known[: 2 * len(rows)]
         return Report(
             island=self._number,
             turn=order.turn,

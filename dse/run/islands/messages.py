@@ -4,12 +4,14 @@ A round is one turn of all islands. Its trials are numbered place by place, and 
 each place: so the first trials of a study are the same ones however many there will be.
 """
 
+from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dse.evaluate.workers.crew import Shared
 from dse.proof.screening import Facts
+from dse.samplers.design.columns.genomes import Keys
 from dse.store.rows import Row
 from dse.study.trials import Trial
 
@@ -35,11 +37,14 @@ class Rounds:
     islands: int
     length: int
     grows: bool = False
-    _known: list[int] = field(default_factory=lambda: [0], init=False, repr=False, compare=False)
+    _begins: list[int] = field(default_factory=lambda: [0], init=False, repr=False, compare=False)
+    """First trials of the rounds of an island, as many as were asked for."""
 
     def begin(self, turn: int) -> int:
         """Trials that an island has made before round *turn*."""
-        return self._begins(lambda begins: len(begins) > turn)[turn]
+        while len(self._begins) <= turn:
+            self._add_round()
+        return self._begins[turn]
 
     def size(self, turn: int) -> int:
         """Trials of round *turn*, of all islands."""
@@ -47,7 +52,9 @@ class Rounds:
 
     def turn(self, own: int) -> int:
         """Round of the trial that is *own* of an island."""
-        return bisect_right(self._begins(lambda begins: begins[-1] > own), own) - 1
+        while self._begins[-1] <= own:
+            self._add_round()
+        return bisect_right(self._begins, own) - 1
 
     def number(self, island: int, own: int) -> int:
         """Number in the study of the trial that is *own* of an island, both from 0."""
@@ -66,14 +73,10 @@ class Rounds:
         once = max(AT_ONCE, (end - first) // 2) if end - first > self.length else AT_ONCE
         return min(first + ((told - first) // once + 1) * once, end)
 
-    def _begins(self, are_enough: Callable[[list[int]], bool]) -> list[int]:
-        """First trials of the rounds of an island, as many as are asked for."""
-        begins = self._known
-        while not are_enough(begins):
-            own = begins[-1]
-            grown = min(own // _PART, _LONGEST) if self.grows and own >= _GROWN else 0
-            begins.append(own + max(self.length, grown))
-        return begins
+    def _add_round(self) -> None:
+        own = self._begins[-1]
+        grown = min(own // _PART, _LONGEST) if self.grows and own >= _GROWN else 0
+        self._begins.append(own + max(self.length, grown))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +85,11 @@ class News:
 
     Attributes:
         trials: Feasible designs, with objectives and limits alone.
-        digests: Of all its designs, one after the other.
+        known: (N, 2) of all its designs, as ``Hooks.keyed``.
     """
 
     trials: Sequence[Trial]
-    digests: bytes
+    known: Keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,12 +134,12 @@ class Made:
     Attributes:
         trials: The trials; None where the outcome was known.
         rows: Their rows of the store, so that the driver need not make them.
-        digests: Of their designs, one after the other.
+        known: Two numbers for each of their designs, as ``Hooks.keyed``.
     """
 
     trials: Sequence[Trial | None]
     rows: Sequence[Row]
-    digests: bytes
+    known: "array[int]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,6 +160,10 @@ class DesignSearch:
         """
         self._note(genome, values, violation)
 
+    def know(self, keys: Keys) -> None:
+        """Ask for none of the designs with these *keys*, whatever became of them elsewhere."""
+        self._archive.add(keys)
+
     def recall(self, asked: Sequence[Genome], outcomes: Sequence[Outcome]) -> None:
         """Be as if all of *asked* had been asked for, and the first of them had been told.
 

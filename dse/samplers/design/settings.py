@@ -52,9 +52,10 @@ class Settings:
         """Number of results at which the lesson after that at *told* results begins.
 
         What a result teaches falls with the number of those before, and so does what it may cost.
+        Of several searches each has half as many lessons as one that knew all their results.
         """
-        known = self._known(told)
-        parts = min(known // _PARTS, _LONGEST) // self.searches if known >= _MANY else 1
+        known, sharing = self._known(told), max(self.searches // 2, 1)
+        parts = min(known // _PARTS, _LONGEST) // sharing if known >= _MANY else 1
         return told + self.lesson * max(parts, 1)
 
     def pause(self, told: int) -> int:
