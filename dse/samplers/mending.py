@@ -19,7 +19,7 @@ IsGood = Callable[[Design], bool]
 
 
 class Wants(NamedTuple):
-    """What is wanted of a design.
+    """Demands on a design.
 
     Attributes:
         admitted: Whether it must keep the rules that are known beforehand.

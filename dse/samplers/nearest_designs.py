@@ -65,7 +65,7 @@ class NearestDesigns:
     def _farther(
         self, genome: Genome, others: list[_Others], alone: Ints, steps: Floats
     ) -> Iterator[Genomes]:
-        """What differs in two knobs or more."""
+        """Designs that differ in two knobs or more, in lots, the nearest first."""
         changes = [np.concatenate([alone[:, None, :2], alone[:, None, :2]], axis=1)]
         knobs, lengths = [alone[:, 2]], [steps]
         few = [own.first(_OF_TWO) for own in others]

@@ -106,7 +106,7 @@ class _Kind:
         return self.screened(what, made_sampler(made_by, what.seed, {**given, **what.arguments}))
 
     def screened(self, what: ProposerInput, sampler: "BaseSampler") -> Proposer[Any]:
-        """The same with a *sampler* that is there already."""
+        """An Optuna study with a *sampler* of this kind, which is there already."""
         from dse.samplers.screened import ScreenedProposer
         from dse.samplers.study_proposer import OptunaProposer
 

@@ -225,7 +225,7 @@ class OptunaProposer(StudyProposer):
         return found
 
     def _belief(self) -> Belief | None:
-        """What is thought of open trials: the median of all that is known, of no more than that."""
+        """Outcome to show open trials with: the median of all that are told, for no more trials."""
         if not self._believes or not self._told:
             return None
         *values, violation = np.median(np.array(self._told), axis=0).tolist()
