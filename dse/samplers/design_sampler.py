@@ -1,9 +1,9 @@
 """The `design` search as a sampler for anyone's own Optuna study."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from dse.objectives import Goals, Sense
 from dse.samplers.base import Proposal, ProposerInput
@@ -70,6 +70,18 @@ class DesignSampler(ProposedSampler):
             checks=self._checks,
         )
         self.proposer = self._search = DesignProposer(what, self._settings)
+
+    def after_trial(
+        self,
+        study: "Study",
+        trial: FrozenTrial,
+        state: TrialState,
+        values: Sequence[float] | None,
+    ) -> None:
+        proposal, other = self.given(trial.number), self.of_others(trial)
+        if proposal is not None and other is not None and proposal.genome != other.genome:
+            self.drop(trial.number)  # whoever asked has made another design of it
+        super().after_trial(study, trial, state, values)
 
     def of_others(self, trial: FrozenTrial) -> Proposal[Any] | None:
         design = self.meant(trial)

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -87,22 +86,6 @@ class GeneView(View):
         keeps = self._keeps
         return {g.name: to_optuna(g, values[g.name], keeps_words=keeps) for g in self.genes}
 
-    def varied(
-        self, params: Mapping[str, Any], changes: int, random: np.random.Generator
-    ) -> dict[str, Any]:
-        """*params* with up to *changes* genes moved: steps by one or two, others anew."""
-        values = self.values(params)
-        for index in random.integers(len(self.genes), size=changes):
-            gene = self.genes[index]
-            if gene.kind == "real":
-                values[gene.name] = _drawn(gene, float(random.random()))
-            elif gene.kind == "step" and gene.size > 4:
-                move = int(random.choice((-2, -1, 1, 2)))
-                values[gene.name] = min(max(int(values[gene.name]) + move, 0), gene.size - 1)
-            else:
-                values[gene.name] = int(random.integers(gene.size))
-        return self.named(values)
-
 
 def knob_distributions(space: Space) -> dict[str, BaseDistribution]:
     """Distribution of each knob, in the order of the space."""
@@ -140,13 +123,6 @@ def suggested(trial: "Trial", name: str, drawn_from: BaseDistribution) -> Any:
         return trial.suggest_int(name, drawn_from.low, drawn_from.high)
     assert isinstance(drawn_from, FloatDistribution)
     return trial.suggest_float(name, drawn_from.low, drawn_from.high, log=drawn_from.log)
-
-
-def _drawn(gene: Gene, share: float) -> float:
-    """The value at *share*, in [0, 1), of the range of a real gene."""
-    if gene.log:
-        return float(gene.low * (gene.high / gene.low) ** share)
-    return gene.low + (gene.high - gene.low) * share
 
 
 def distribution(gene: Gene, *, keeps_words: bool = True) -> BaseDistribution:

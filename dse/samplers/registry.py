@@ -72,6 +72,8 @@ class _Kind:
         fixed: Further arguments.
         objectives: The most that it can handle.
         needs: Packages that it needs on top.
+        draws: Whether it draws each design by itself, and learns nothing.
+        believes: Whether trials that are open cost it much time: it sees them as finished ones.
     """
 
     name: str
@@ -81,6 +83,8 @@ class _Kind:
     fixed: tuple[tuple[str, Any], ...] = ()
     objectives: int | None = None
     needs: tuple[str, ...] = ()
+    draws: bool = False
+    believes: bool = False
 
     def entry(self) -> SamplerEntry:
         """The entry of the class itself."""
@@ -89,15 +93,30 @@ class _Kind:
             from optuna import samplers
 
             own = {self.takes: what.population or self.usual} if self.takes else {}
-            return _asked(
-                what, getattr(samplers, self.name), self.look, {**own, **dict(self.fixed)}
-            )
+            return self.asked(what, getattr(samplers, self.name), {**own, **dict(self.fixed)})
 
         return SamplerEntry(build=made, objectives=self.objectives, needs=self.needs)
 
+    def asked(
+        self, what: ProposerInput, made_by: Callable[..., "BaseSampler"], given: dict[str, Any]
+    ) -> Proposer[Any]:
+        """An Optuna study with a sampler of the class *made_by*, which is of this kind."""
+        from dse.samplers.made import made_sampler
+
+        return self.screened(what, made_sampler(made_by, what.seed, {**given, **what.arguments}))
+
+    def screened(self, what: ProposerInput, sampler: "BaseSampler") -> Proposer[Any]:
+        """An Optuna study with a *sampler* of this kind, which is there already."""
+        from dse.samplers.screened import ScreenedProposer
+        from dse.samplers.study_proposer import OptunaProposer
+
+        look = what.look or self.look
+        asked = OptunaProposer(what, look, sampler, believes=self.believes)
+        return ScreenedProposer(asked, what, draws=self.draws)
+
 
 _KINDS = {
-    "random": _Kind(name="RandomSampler", look=_INDEX),
+    "random": _Kind(name="RandomSampler", look=_INDEX, draws=True),
     "tpe": _Kind(
         name="TPESampler",
         look=_INDEX,
@@ -107,7 +126,11 @@ _KINDS = {
     "nsga2": _Kind(name="NSGAIISampler", look=_WEIGHTS, takes="population_size", usual=50),
     "nsga3": _Kind(name="NSGAIIISampler", look=_WEIGHTS, takes="population_size", usual=50),
     "gp": _Kind(
-        name="GPSampler", look=_WEIGHTS, takes="n_startup_trials", needs=("torch", "scipy")
+        name="GPSampler",
+        look=_WEIGHTS,
+        takes="n_startup_trials",
+        needs=("torch", "scipy"),
+        believes=True,
     ),
     "cmaes": _Kind(
         name="CmaEsSampler",
@@ -121,24 +144,9 @@ _KINDS = {
         look=_STEPS,
         fixed=(("scramble", True), ("warn_independent_sampling", False)),
         needs=("scipy",),
+        draws=True,
     ),
 }
-
-
-def _asked(
-    what: ProposerInput, made_by: Callable[..., "BaseSampler"], look: Look, given: dict[str, Any]
-) -> Proposer[Any]:
-    """An Optuna study with a sampler of the class *made_by*."""
-    from dse.samplers.made import made_sampler
-
-    return _screened(what, look, made_sampler(made_by, what.seed, {**given, **what.arguments}))
-
-
-def _screened(what: ProposerInput, look: Look, sampler: "BaseSampler") -> Proposer[Any]:
-    from dse.samplers.screened import ScreenedProposer
-    from dse.samplers.study_proposer import OptunaProposer
-
-    return ScreenedProposer(OptunaProposer(what, what.look or look, sampler), what)
 
 
 def _design(what: ProposerInput) -> Proposer[Any]:
@@ -173,7 +181,8 @@ def _portfolio(what: ProposerInput) -> Proposer[Any]:
         samplers.NSGAIISampler(seed=what.seed, population_size=what.population or 50),
         samplers.RandomSampler(seed=what.seed),
     ]
-    return _screened(what, _WEIGHTS, PortfolioSampler([own, *others], seed=what.seed))
+    kind = _Kind(name="", look=_WEIGHTS)
+    return kind.screened(what, PortfolioSampler([own, *others], seed=what.seed))
 
 
 def _from_outside(found: object) -> SamplerEntry:
@@ -192,7 +201,7 @@ def _from_outside(found: object) -> SamplerEntry:
         ]
         kind = kinds[0] if kinds else _Kind(name="", look=_INDEX)
         return SamplerEntry(
-            build=lambda what: _asked(what, made_by, kind.look, {}),
+            build=lambda what: kind.asked(what, made_by, {}),
             objectives=kind.objectives,
             needs=kind.needs,
         )

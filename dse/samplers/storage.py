@@ -4,6 +4,7 @@ import copy
 from array import array
 from bisect import bisect_left
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -23,6 +24,21 @@ trials in the order of asking, in which numbers do not fall."""
 _WAITING = (TrialState.WAITING,)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Belief:
+    """Outcome that open trials are shown with, as if they were finished.
+
+    Attributes:
+        values: Their objectives.
+        attrs: Their system attributes beside those that they have.
+        most: Trials that are shown so, the latest ones; the other open ones are not shown.
+    """
+
+    values: Sequence[float]
+    attrs: Mapping[str, Any]
+    most: int
+
+
 class TrialStorage(BaseStorage):
     """The trials of one study, numbered in ask order.
 
@@ -33,6 +49,7 @@ class TrialStorage(BaseStorage):
     Attributes:
         keeps_finished: Whether finished trials are kept here as Optuna sees them; if not, they are
             made anew where somebody asks for one (``finished_trial``).
+        belief: What open trials with parameters are shown as; None: as they are.
     """
 
     def __init__(self) -> None:
@@ -44,6 +61,7 @@ class TrialStorage(BaseStorage):
         self._kept: dict[int, FrozenTrial] = {}  # by id, in ask order, with those put aside
         self._waiting: list[FrozenTrial] = []
         self.keeps_finished = True
+        self.belief: Belief | None = None
         self._done: int | None = None  # id of a finished trial that is not to be kept
 
     def set_trial_params(
@@ -202,7 +220,7 @@ class TrialStorage(BaseStorage):
     ) -> list[FrozenTrial]:
         if states == _WAITING:  # as every ask wants to know
             return list(self._waiting)
-        trials = self._all()
+        trials = self._all() if self.belief is None else self._believed(self.belief)
         if states is not None:
             trials = [trial for trial in trials if trial.state in states]
         return copy.deepcopy(trials) if deepcopy else trials
@@ -211,6 +229,22 @@ class TrialStorage(BaseStorage):
         if len(self._kept) < len(self._ids):  # finished ones are made of rows; none is put aside
             return list(map(self.get_trial, self._ids))
         return list(self._kept.values())
+
+    def _believed(self, belief: Belief) -> list[FrozenTrial]:
+        trials = self._all()
+        are_open = [t.state == TrialState.RUNNING and bool(t.params) for t in trials]
+        hidden = are_open.count(True) - belief.most
+        result = []
+        for trial, is_open in zip(trials, are_open, strict=True):
+            hidden -= is_open
+            if is_open and hidden < 0:
+                trial = copy.copy(trial)
+                trial.state, trial.values = TrialState.COMPLETE, list(belief.values)
+                trial._system_attrs = {**trial._system_attrs, **belief.attrs}
+            elif is_open:
+                continue
+            result.append(trial)
+        return result
 
     def _let_go(self) -> None:
         if self._done is not None:

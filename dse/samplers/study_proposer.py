@@ -15,7 +15,7 @@ from dse.samplers.base import Look, Outcome, Proposal, Proposer, ProposerInput
 from dse.samplers.design.columns.genomes import Keys
 from dse.samplers.look import GeneView, KnobView, View, suggested
 from dse.samplers.proposed import ProposedSampler
-from dse.samplers.storage import STUDY_ID, TrialStorage
+from dse.samplers.storage import STUDY_ID, Belief, TrialStorage
 from dse.space import Design
 from simcore import ConfigError
 
@@ -29,9 +29,6 @@ METRIC_NAMES = "study:metric_names"
 
 _BEYOND = 1e30
 """Value, to be minimised, of designs without values until others have some."""
-
-_TOGETHER = 32
-"""Variations that are looked at together at most; at first fewer, for one may do."""
 
 
 class StudyProposer(Proposer[int]):
@@ -194,12 +191,23 @@ class OwnProposer(StudyProposer):
 class OptunaProposer(StudyProposer):
     """A study with a sampler of Optuna's, which sees genes: always valid, not always new."""
 
-    def __init__(self, what: ProposerInput, look: Look, sampler: BaseSampler) -> None:
-        self._genes = GeneView(what.space, look.style, keeps_words=look.keeps_words)
-        super().__init__(what, self._genes, sampler)
+    def __init__(
+        self, what: ProposerInput, look: Look, sampler: BaseSampler, *, believes: bool = False
+    ) -> None:
+        """A study that a sampler proposes in.
+
+        Args:
+            what: As of any proposer.
+            look: How the sampler sees the space.
+            sampler: What proposes.
+            believes: Whether open trials are shown to it as finished with middling values: for a
+                sampler that would otherwise think through what each of them may come to.
+        """
+        genes = GeneView(what.space, look.style, keeps_words=look.keeps_words)
+        super().__init__(what, genes, sampler)
         self._storage.keeps_finished = True
-        self._look = look
-        self._random = np.random.default_rng([what.seed, 1])  # apart from the sampler's stream
+        self._look, self._believes = look, believes
+        self._told: list[tuple[float, ...]] = []  # values and violations
         self._worst: list[float] | None = None
         self._told_blindly: list[int] = []  # ids of trials told before any design had values
         self._first: deque[Design] = deque()
@@ -210,12 +218,23 @@ class OptunaProposer(StudyProposer):
     def ask(self) -> Proposal[int]:
         if self._first:
             return self.propose(self._first.popleft())
+        self._storage.belief = self._belief()
         try:
             found = self._asked()
         except Exception as error:  # of the sampler, which is code from elsewhere
             raise self._unable(error) from error
+        finally:
+            self._storage.belief = None
         assert found is not None
         return found
+
+    def _belief(self) -> Belief | None:
+        """Outcome to show open trials with: the median of all that are told, for no more trials."""
+        if not self._believes or not self._told:
+            return None
+        *values, violation = np.median(np.array(self._told), axis=0).tolist()
+        limits = {FEASIBILITY: violation} if self._look.knows_limits else {}
+        return Belief(values=values, attrs=limits, most=len(self._told))
 
     def _unable(self, error: Exception) -> ConfigError:
         """Error of a sampler that cannot propose in this space."""
@@ -250,40 +269,7 @@ class OptunaProposer(StudyProposer):
     def vary(
         self, proposal: Proposal[int], is_new: Callable[[Design], bool], tries: int
     ) -> Proposal[int] | None:
-        """A new design near the known one, which the trial stands for from now on."""
-        return self.vary_to(proposal, lambda designs: _first_of(designs, is_new), tries)
-
-    def vary_to(
-        self,
-        proposal: Proposal[int],
-        first: Callable[[Sequence[Design]], int | None],
-        tries: int,
-    ) -> Proposal[int] | None:
-        """The first variation of a design that will do, which the trial stands for from now on.
-
-        Each variation changes a few genes, later ones more. They are looked at some at a time, and
-        luck goes on behind the one that is taken, as if there had been none after it.
-
-        Args:
-            proposal: Of the design.
-            first: Number of the first of some variations that will do; None: none of them does.
-            tries: Variations at most.
-        """
-        params = self._storage.get_trial(self._id(proposal.handle)).params
-        genes, luck = len(self._genes.genes), self._random.bit_generator
-        begin, size = 0, 1
-        while begin < tries:
-            varied, after = [], []
-            for attempt in range(begin, min(begin + size, tries)):
-                changes = 1 + attempt * genes // (2 * tries)
-                varied.append(self._genes.varied(params, changes, self._random))
-                after.append(luck.state)
-            designs = [self._genes.design(one) for one in varied]
-            at = first(designs)
-            if at is not None:
-                luck.state = after[at]
-                return self._overwritten(proposal, varied[at], designs[at])
-            begin, size = begin + size, min(2 * size, _TOGETHER)
+        """None: what is in the way is mended by whoever knows more (``ScreenedProposer``)."""
         return None
 
     def tell(
@@ -296,7 +282,10 @@ class OptunaProposer(StudyProposer):
             objectives = {}
         if not objectives and self._worst is None:
             self._told_blindly.append(self._id(proposal.handle))
-        self._finish(proposal.handle, self._told_values(objectives))
+        values = self._told_values(objectives)
+        if objectives:
+            self._told.append((*values, violation))
+        self._finish(proposal.handle, values)
 
     def _told_values(self, objectives: Mapping[str, float]) -> Sequence[float]:
         if not objectives:
@@ -310,7 +299,3 @@ class OptunaProposer(StudyProposer):
         pairs = zip(self._signs, worst, values, strict=True)
         self._worst = [max(a, b) if sign > 0 else min(a, b) for sign, a, b in pairs]
         return values
-
-
-def _first_of(designs: Sequence[Design], will_do: Callable[[Design], bool]) -> int | None:
-    return next((at for at, design in enumerate(designs) if will_do(design)), None)

@@ -346,9 +346,10 @@ class ArenaWriter:
             rule = f"a custom collective needs a program for each of {members} members"
             raise ConfigError("custom", rule, got=len(programs))
         for program in programs[:members]:
-            bad = program.peer[program.peer >= members]
+            nowhere = (program.kind == NodeKind.SEND) & (program.peer < 0)
+            bad = program.peer[(program.peer >= members) | nowhere]
             if bad.size:
-                rule = f"peers of a custom collective must be below {members}"
+                rule = f"peers of a custom collective must be positions from 0 to {members - 1}"
                 raise ConfigError("custom", rule, got=int(bad[0]))
         words = [0] * layout.PHASE_WORDS
         words[layout.PHASE_PEERS] = PEERS_CUSTOM

@@ -1,10 +1,10 @@
 """What is known before a simulation serves every sampler: no trial is spent on it."""
 
 import importlib.util
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import optuna
 import pytest
 from optuna.samplers import RandomSampler
 from small_study import STUDY
@@ -13,8 +13,11 @@ from dse.evaluate import build_evaluator
 from dse.results.result import StudyResult
 from dse.run.runner import Runner
 from dse.run.watcher import Unwatched
-from dse.samplers import screened, study_proposer
+from dse.samplers import mending, screened
 from dse.samplers.base import Look, ProposerInput
+from dse.samplers.design import Genome, Genomes, GenomeSpace
+from dse.samplers.design.screen import screen_of
+from dse.samplers.design_proposer import DesignProposer
 from dse.samplers.registry import SAMPLERS
 from dse.samplers.study_proposer import OptunaProposer
 from dse.space import Design
@@ -66,25 +69,31 @@ def test_no_trial_is_spent_on_what_is_known_to_be_infeasible(sampler: str) -> No
 
 
 @pytest.mark.parametrize("sampler", ["random", "tpe", "nsga2"])
-def test_a_sampler_whose_variations_are_all_refused_gets_a_design_that_is_drawn(
+def test_where_nothing_near_is_of_use_a_drawn_design_takes_back_what_was_meant(
     sampler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(screened, "_TRIES", 1)
-    monkeypatch.setattr(screened, "_VARIATIONS", 0)
+    monkeypatch.setattr(mending, "_NEAR", 0)
     study = study_of(sampler)
-    evaluator, drawn = build_evaluator(study.evaluator_input), list[object]()
-    draw = screened.ScreenedProposer._drawn
+    evaluator, drawn = build_evaluator(study.evaluator_input), list[tuple[int, int]]()
+    nearer = mending.Mender._nearer
 
-    def noted(*given: Any) -> Any:
-        drawn.append(draw(*given))
-        return drawn[-1]
+    def noted(self: Any, found: Genome, meant: Genome, *given: Any) -> Genome:
+        result = nearer(self, found, meant, *given)
+        drawn.append((apart(found, meant), apart(result, meant)))
+        return result
 
-    monkeypatch.setattr(screened.ScreenedProposer, "_drawn", noted)
+    monkeypatch.setattr(mending.Mender, "_nearer", noted)
     rows = run(study).rows
     assert len(rows) == 40
     assert len(drawn) > 5
-    assert None not in drawn
+    assert all(after <= before for before, after in drawn)
     assert all(evaluator.admits(row.design) for row in rows)
+
+
+def apart(one: Genome, other: Genome) -> int:
+    """Knobs in which two designs differ."""
+    return sum(a != b for a, b in zip(one.codes, other.codes, strict=True))
 
 
 @pytest.mark.parametrize("sampler", ["design", "random", "tpe"])
@@ -147,30 +156,114 @@ def test_a_sampler_that_does_not_know_such_a_space_is_named() -> None:
         proposer.ask()
 
 
-@pytest.mark.parametrize("first", [0, 3, 45, 99])
-def test_variations_that_are_looked_at_together_are_those_found_one_after_another(
-    first: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Those behind the one that is taken leave no trace in what comes next."""
+def test_a_mended_design_is_the_nearest_that_is_of_use() -> None:
     study = study_of("random")
-    taken = []
-    for together in (1, 32):
-        monkeypatch.setattr(study_proposer, "_TOGETHER", together)
-        view = ProposerInput(space=study.space, goals=study.goals, seed=1)
-        proposer = OptunaProposer(view, Look(style="index"), RandomSampler(seed=1))
-        proposal, designs = proposer.ask(), []
-        for _ in range(3):
-            left = [first]
+    evaluator = build_evaluator(study.evaluator_input)
+    space = GenomeSpace(study.space)
+    found = [space.genome(design) for design in study.space.designs()]
+    every = [genome for genome in found if genome is not None]
+    admits = screen_of(space, evaluator.checks())
+    good = [one for one, holds in zip(every, admits(Genomes.of(every)), strict=True) if holds]
+    for number, meant in enumerate(every[::7]):
+        new = {one.key for one in good[number % 3 :: 3]}
 
-            def choose(some: Sequence[Design], left: list[int] = left) -> int | None:
-                at, left[0] = left[0], left[0] - len(some)
-                return at if 0 <= at < len(some) else None
+        def is_new(design: Design, new: set[int] = new) -> bool:
+            genome = space.genome(design)
+            return genome is not None and genome.key in new
 
-            found = proposer.vary_to(proposal, choose, 60)
-            designs.append(None if found is None else found.design)
-        taken.append(designs)
-    assert taken[0] == taken[1]
-    assert (None in taken[0]) == (first >= 60)
+        mender = mending.Mender(space, admits, lambda design: True, None, seed=1)
+        mended = mender.mended(space.design(meant), is_new, mending.USE[0])
+        assert mended is not None
+        result = space.genome(mended)
+        assert result is not None
+        assert result.key in new
+        alike = [one for one in good if one.key in new and one.dimensions == meant.dimensions]
+        in_two = [one for one in alike if 0 < blocks_apart(space, one, meant) <= 2]
+        assert in_two, "the space is small"
+        assert apart(result, meant) == min(apart(one, meant) for one in in_two)
+
+
+def blocks_apart(space: GenomeSpace, one: Genome, other: Genome) -> int:
+    """Blocks in which two designs differ."""
+    return sum(a != b for a, b in zip(space.rows(one), space.rows(other), strict=True))
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "nsga2", "portfolio"])
+def test_one_ask_is_one_trial_and_the_sampler_is_told_of_the_row(
+    sampler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, told, mended = [0], dict[int, Any](), [0]
+    ask, tell = OptunaProposer.ask, OptunaProposer.tell
+    mend = mending.Mender.mended
+
+    def counted(self: OptunaProposer) -> Any:
+        asked[0] += 1
+        return ask(self)
+
+    def noted(self: OptunaProposer, proposal: Any, *given: Any) -> None:
+        params = self._storage.get_trial(self._id(proposal.handle)).params
+        told[proposal.handle] = self._view.design(params)
+        tell(self, proposal, *given)
+
+    def seen(self: mending.Mender, *given: Any) -> Any:
+        mended[0] += 1
+        return mend(self, *given)
+
+    monkeypatch.setattr(OptunaProposer, "ask", counted)
+    monkeypatch.setattr(OptunaProposer, "tell", noted)
+    monkeypatch.setattr(mending.Mender, "mended", seen)
+    rows = run(study_of(sampler)).rows
+    assert asked[0] == len(rows) == 40
+    assert mended[0] > 5
+    assert [told[row.number] for row in rows] == [row.design for row in rows]
+
+
+def test_the_search_in_a_portfolio_learns_of_the_design_that_was_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What its search proposed may have become another design since."""
+    heard = list[Design]()
+    tell = DesignProposer.tell
+
+    def noted(self: DesignProposer, proposal: Any, *given: Any) -> None:
+        heard.append(self._space.design(proposal.handle))
+        tell(self, proposal, *given)
+
+    monkeypatch.setattr(DesignProposer, "tell", noted)
+    rows = run(study_of("portfolio")).rows
+    assert heard == [row.design for row in rows]
+
+
+class Watching(RandomSampler):
+    """A sampler that notes the trials that it is shown."""
+
+    def __init__(self) -> None:
+        super().__init__(seed=1)
+        self.seen = list[list[tuple[Any, ...]]]()
+
+    def before_trial(self, study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
+        trials = study.get_trials(deepcopy=False)
+        self.seen.append([(t.number, t.state.name, t.values, dict(t.constraints)) for t in trials])
+
+
+def test_a_sampler_that_believes_sees_the_latest_open_trials_at_the_median_of_all() -> None:
+    study = study_of("random")
+    what = ProposerInput(space=study.space, goals=study.goals, seed=1)
+    sampler = Watching()
+    proposer = OptunaProposer(what, Look(style="weights"), sampler, believes=True)
+    asked = [proposer.ask() for _ in range(8)]
+    for proposal, value in zip(asked[:3], (4.0, 1.0, 2.0), strict=True):
+        names = study.goals.objectives
+        proposer.tell(proposal, dict.fromkeys(names, value), -value)
+    proposer.ask()
+    assert [(number, state) for number, state, *_ in sampler.seen[0]] == [(0, "RUNNING")]
+    numbers, states, values, limits = zip(*sampler.seen[-1], strict=True)
+    assert numbers == (0, 1, 2, 5, 6, 7, 8)
+    assert states == ("COMPLETE",) * 6 + ("RUNNING",)
+    assert [one[0] for one in values[:6]] == [4.0, 1.0, 2.0, 2.0, 2.0, 2.0]
+    assert [list(one.values()) for one in limits[3:6]] == [[-2.0]] * 3
+    after = proposer.study.get_trials(deepcopy=False)
+    assert [trial.state.name for trial in after].count("COMPLETE") == 3
 
 
 class Stopping(Unwatched):
