@@ -21,17 +21,31 @@ from simcore.workload.graph import Axis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClassGroups:
+    """Groups of one axis as the classes of their members: R that differ, of G members.
+
+    Attributes:
+        classes: (R, G) int64, of the members of each group, in the order of their NPU ids.
+        row_of: (K,) int64, the group that the first member of each class belongs to.
+        place_of: (K,) int64, its place there.
+    """
+
+    classes: Ints
+    row_of: Ints
+    place_of: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NpuClasses:
     """M members of a stage in K classes, as the groups of some axes tell them apart.
 
     Attributes:
         class_of: (M,) int64, numbered by their first members.
-        groups: Per axis, (K, G) int64: the classes of all members of the group, in the order of
-            their NPU ids, that the first member of each class belongs to.
+        groups: Per axis the groups of the first members of the classes.
     """
 
     class_of: Ints
-    groups: Mapping[Axis, Ints]
+    groups: Mapping[Axis, ClassGroups]
 
     @property
     def count(self) -> int:
@@ -92,7 +106,7 @@ class AlikePlaces:
         )
         class_of = alike(count, [block])
         _, first = np.unique(class_of, return_index=True)
-        groups = {axis: class_of[self._group(self._placements[axis], first)] for axis in axes}
+        groups = {axis: self._groups(self._placements[axis], first, class_of) for axis in axes}
         return NpuClasses(class_of=class_of, groups=groups)
 
     def _places(self, placement: Placement, dimension: int) -> Ints:
@@ -107,16 +121,23 @@ class AlikePlaces:
         members: Ints = npus // (stride * self._plan.pp) * stride + npus % stride
         return members
 
-    def _group(self, placement: Placement, members: Ints) -> Ints:
-        """(K, G) int64: all members of the group of each of *members*."""
-        npus = self._npus[members].copy()
+    def _groups(self, placement: Placement, members: Ints, class_of: Ints) -> ClassGroups:
+        """The groups that *members*, the first ones of their classes, belong to."""
+        first, place_of = self._npus[members].copy(), np.zeros(members.size, np.int64)
         offsets = np.zeros(1, np.int64)
         for dimension in placement.involved:
             apart = placement.stride[dimension] * self._below[dimension]
-            npus -= self._places(placement, dimension)[members] * apart
+            place = self._places(placement, dimension)[members]
+            first -= place * apart
+            place_of += place * offsets.size
             steps = np.arange(placement.extent[dimension]) * apart
             offsets = (steps[:, None] + offsets[None, :]).ravel()
-        return self._member(npus[:, None] + offsets)
+        firsts, group_of = np.unique(first, return_inverse=True)
+        rows = class_of[self._member(firsts[:, None] + offsets)]
+        classes, row_of = np.unique(rows, axis=0, return_inverse=True)
+        return ClassGroups(
+            classes=classes, row_of=row_of.ravel()[group_of.ravel()], place_of=place_of
+        )
 
 
 def _partners(place: Ints, members: int) -> list[Ints]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from simcore.engines.classes.places import NpuClasses
+from simcore.engines.classes.histories import Histories
 from simcore.engines.collectives.phases import cut
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.time import CollectiveTime
@@ -67,29 +67,38 @@ class ClassTables:
         }
 
     def write(
-        self, counter: Ints, classes: NpuClasses, marks: Ints, shift: Ints, told: Ints
+        self, counter: Ints, histories: Histories, marks: Ints, shift: Ints, told: Ints
     ) -> Ints:
-        """The table with the groups of *classes*; where its parts lie is written to *counter*."""
-        parts = {**self._parts, **self._groups(classes), f.MARKS: [*marks, -1], f.SHIFT: shift}
-        parts[f.TOLD] = classes.class_of[told]
+        """The table with the groups of *histories*; where its parts lie is written to *counter*."""
+        parts = {**self._parts, **self._groups(histories), f.MARKS: [*marks, -1], f.SHIFT: shift}
+        parts[f.TOLD] = histories.of_member[told]
         arrays = [np.asarray(part, np.int64).ravel() for part in parts.values()]
         counter[list(parts)] = np.cumsum([0, *[array.size for array in arrays[:-1]]])
         return np.concatenate(arrays)
 
-    def _groups(self, classes: NpuClasses) -> dict[int, object]:
-        """Per axis and class the number of its group; the classes of each group, ascending."""
-        numbers = np.full((len(self.axes), classes.count), -1, np.int64)
+    def _groups(self, histories: Histories) -> dict[int, object]:
+        """Per axis and history the number of its orbit; what orbits and their parts consist of."""
+        numbers = np.full((len(self.axes), histories.count), -1, np.int64)
         starts, members = [0], list[int]()
-        for axis, groups in classes.groups.items():
-            seen: dict[tuple[int, ...], int] = {}
-            for c, group in enumerate(groups):
-                met = tuple(np.unique(group).tolist())
-                if met not in seen:
-                    seen[met] = len(starts) - 1
-                    members += met
-                    starts.append(len(members))
-                numbers[self.axes.index(axis), c] = seen[met]
-        return {f.ORBIT: numbers, f.ORBIT_AT: starts, f.ORBIT_CLASS: members}
+        parts, part_starts, part_members = [0], [0], list[int]()
+        for axis in histories.classes.groups:
+            for orbit in histories.met(axis):
+                met = sorted(set().union(*orbit))
+                numbers[self.axes.index(axis), met] = len(starts) - 1
+                members += met
+                starts.append(len(members))
+                for part in orbit if len(orbit) > 1 else ():
+                    part_members += part
+                    part_starts.append(len(part_members))
+                parts.append(len(part_starts) - 1)
+        return {
+            f.ORBIT: numbers,
+            f.ORBIT_AT: starts,
+            f.ORBIT_CLASS: members,
+            f.PARTS: parts,
+            f.PART_AT: part_starts,
+            f.PART_CLASS: part_members,
+        }
 
 
 def _nodes(graph: TrainingGraph, lowered: Lowered, *, in_step: bool) -> Ints:

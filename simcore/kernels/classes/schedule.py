@@ -68,6 +68,8 @@ def run(
             return f.NO_ROOM
         if counter[f.NEW_AXIS] >= 0:
             return f.APART
+        if counter[f.PARTED] >= 0:
+            return f.IN_PARTS
         if counter[f.DUE] > 0:
             if not end_as_before(node, npu, at, table, event, counter, memo):
                 return f.COLLECTIVE
