@@ -74,10 +74,10 @@ def _begun(
         first: Where the classes begin.
         last: Where they end.
     """
-    begun = 0
-    for place in range(first, last):
-        begun += slot_of(live, at, who + table[place], position) >= 0
-    return begun == last - first
+    place = first
+    while place < last and slot_of(live, at, who + table[place], position) >= 0:
+        place += 1
+    return bool(place == last)
 
 
 @njit(cache=True)
