@@ -8,6 +8,7 @@ or where some of them know when they end and others still wait.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ class Patterns:
     of_row: Ints
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Histories:
     """H histories of the K classes of a stage's members, the same at every stage.
 
@@ -51,12 +52,12 @@ class Histories:
         rank[np.argsort(first)] = np.arange(first.size)
         return cls(classes=classes, of_class=rank[number.ravel()])
 
-    @property
+    @cached_property
     def count(self) -> int:
         """H."""
         return int(self.of_class.max()) + 1
 
-    @property
+    @cached_property
     def firsts(self) -> Ints:
         """(H,) int64, the first class of each."""
         firsts: Ints = np.unique(self.of_class, return_index=True)[1]
@@ -67,6 +68,10 @@ class Histories:
         """(M,) int64, history of each member."""
         found: Ints = self.of_class[self.classes.class_of]
         return found
+
+    def share(self, values: Ints) -> bool:
+        """True if classes of one history have one value: of *values*, (K,) int64."""
+        return bool((values == values[self.firsts][self.of_class]).all())
 
     def among(self, finer: NpuClasses) -> "Histories":
         """The same histories of *finer* classes."""
@@ -80,11 +85,6 @@ class Histories:
             self._patterns[axis] = Patterns(histories=histories, of_row=of_row.ravel())
         return self._patterns[axis]
 
-    def pattern_of(self, axis: Axis) -> Ints:
-        """(K,) int64: pattern of the group of each class."""
-        found: Ints = self.patterns(axis).of_row[self.classes.groups[axis].row_of]
-        return found
-
     def parted(self, axis: Axis, begun: Sequence[int]) -> "Histories":
         """Histories of which all groups of *axis* have begun, or else none.
 
@@ -95,8 +95,8 @@ class Histories:
         has_begun = np.zeros(self.count, np.bool_)
         has_begun[list(begun)] = True
         whole: NDArray[np.bool_] = np.all(has_begun[self.patterns(axis).histories], axis=1)
-        knows = whole[self.pattern_of(axis)].astype(np.int64)
-        return Histories.told_apart(self.classes, self.of_class, knows)
+        knows = whole[self.patterns(axis).of_row[self.classes.groups[axis].row_of]]
+        return Histories.told_apart(self.classes, self.of_class, knows.astype(np.int64))
 
     def met(self, axis: Axis) -> list[list[tuple[int, ...]]]:
         """Histories that meet in groups: those of each group that differs, by what is connected.

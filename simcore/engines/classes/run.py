@@ -209,14 +209,15 @@ class Executor:
             ends = self._ends.between.ends(item, stages.tolist(), members[:, f.BEGAN])
             end_members(state.node, state.npu, state.at, state.event, state.counter, members, ends)
             return
-        found = self._ends_of_classes(state.histories, operation, members)
-        finer = Histories.told_apart(state.histories.classes, state.histories.of_class, found)
-        parts = finer.count > state.histories.count
+        before = state.histories
+        found = self._ends_of_classes(before, operation, members)
+        parts = not before.share(found)
         if parts:
-            members = _members_parted(state.histories, finer, members)
-            self._part(state, watch, finer)
+            after = Histories.told_apart(before.classes, before.of_class, found)
+            members = _members_parted(before, after, members)
+            self._part(state, watch, after)
             state.counter[f.DUE] = 1  # this one; others are looked for
-        ends = found[finer.firsts[members[:, f.MEMBER] % finer.count]]
+        ends = found[state.histories.firsts[members[:, f.MEMBER] % state.histories.count]]
         if not parts:
             keep_ends(state, members, ends)
         end_members(state.node, state.npu, state.at, state.event, state.counter, members, ends)

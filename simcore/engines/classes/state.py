@@ -135,7 +135,7 @@ def settle(state: ClassState, tables: ClassTables, events: Ints) -> None:
 
 def keep_ends(state: ClassState, members: Ints, ends: Ints) -> None:
     """Remember when *members* ended that began so; a memory that is full starts anew, larger."""
-    while not remember(state.node, state.counter, state.memo, members, ends):
+    while not remember(state.node, state.table, state.counter, state.memo, members, ends):
         places = int(state.memo[f.MEMO_PLACES])
         if places >= _MOST_PLACES:
             return

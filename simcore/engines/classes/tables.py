@@ -49,6 +49,7 @@ class ClassTables:
         self.takes = LOST in lowered.categories
         self.node = _nodes(graph, lowered, in_step=in_step)
         self.axes = list(dict.fromkeys(operation.axis for operation in graph.collectives))
+        alike = [(op.kind, op.axis, op.size_bytes) for op in graph.collectives]
         lines = list(dict.fromkeys((op.kind, op.axis) for op in graph.collectives))
         shared = lowered.shared
         self._parts = {
@@ -57,6 +58,7 @@ class ClassTables:
             f.IN_STEP: [time is not None and time.held_ns == 0 for time in times],
             f.SHARED_AT: np.cumsum([0, *[len(one.nodes) for one in shared]]),
             f.SHARED_NODE: [node for one in shared for node in one.nodes],
+            f.SAME_AS: [alike.index(one) for one in alike],
             f.TURN_OF: [lines.index((op.kind, op.axis)) for op in graph.collectives],
             f.TAKES_TURN: [
                 cut(op.kind, op.size_bytes, chunks, placements[op.axis].members)[0] % 2

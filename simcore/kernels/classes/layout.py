@@ -76,7 +76,9 @@ HORIZON, OUTBOX, SENT = 23, 24, 25
 TAKES, TOLD = 26, 27
 # Where an orbit is several groups that differ: where each of its parts begins, and what these are;
 # NPU and node by which one of the parts has begun as a whole and others have not (-1: none).
-PARTS, PART_AT, PART_CLASS, PARTED, PARTED_NODE, COUNTERS = 28, 29, 30, 31, 32, 33
+PARTS, PART_AT, PART_CLASS, PARTED, PARTED_NODE = 28, 29, 30, 31, 32
+# The first of the collectives of the same kind, axis and size as each.
+SAME_AS, COUNTERS = 33, 34
 
 # Why the kernel is left: nothing is left to happen; a collective's members have all begun; a group
 # tells NPUs apart for the first time; a mark was passed; there is too little room; sends have begun
