@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from simcore.engines.classes.places import NpuClasses
+from simcore.engines.classes.places import NpuClasses, distinct_rows
 from simcore.engines.events.input import Ints
 from simcore.workload.graph import Axis
 
@@ -81,8 +81,8 @@ class Histories:
         """Groups of an axis that tells classes apart."""
         if axis not in self._patterns:
             rows = self.of_class[self.classes.groups[axis].classes]
-            histories, of_row = np.unique(rows, axis=0, return_inverse=True)
-            self._patterns[axis] = Patterns(histories=histories, of_row=of_row.ravel())
+            histories, of_row = distinct_rows(rows)
+            self._patterns[axis] = Patterns(histories=histories, of_row=of_row)
         return self._patterns[axis]
 
     def parted(self, axis: Axis, begun: Sequence[int]) -> "Histories":

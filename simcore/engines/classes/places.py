@@ -27,12 +27,10 @@ class ClassGroups:
     Attributes:
         classes: (R, G) int64, of the members of each group, in the order of their NPU ids.
         row_of: (K,) int64, the group that the first member of each class belongs to.
-        place_of: (K,) int64, its place there.
     """
 
     classes: Ints
     row_of: Ints
-    place_of: Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,8 +81,10 @@ class AlikePlaces:
     @cached_property
     def _npus(self) -> Ints:
         """(M,) int64: the members of the first stage; many, and not asked for in every run."""
-        members = range(self._plan.npus_per_stage)
-        return np.array([self._plan.npu(0, member) for member in members], np.int64)
+        stride, members = self._plan.stage_stride, np.arange(self._plan.npus_per_stage)
+        outer, inner = np.divmod(members, stride)
+        npus: Ints = outer * self._plan.pp * stride + inner
+        return npus
 
     def classes(self, axes: Collection[Axis]) -> NpuClasses:
         """Classes that groups of *axes* distinguish."""
@@ -123,21 +123,24 @@ class AlikePlaces:
 
     def _groups(self, placement: Placement, members: Ints, class_of: Ints) -> ClassGroups:
         """The groups that *members*, the first ones of their classes, belong to."""
-        first, place_of = self._npus[members].copy(), np.zeros(members.size, np.int64)
-        offsets = np.zeros(1, np.int64)
+        first, offsets = self._npus[members].copy(), np.zeros(1, np.int64)
         for dimension in placement.involved:
             apart = placement.stride[dimension] * self._below[dimension]
-            place = self._places(placement, dimension)[members]
-            first -= place * apart
-            place_of += place * offsets.size
+            first -= self._places(placement, dimension)[members] * apart
             steps = np.arange(placement.extent[dimension]) * apart
             offsets = (steps[:, None] + offsets[None, :]).ravel()
         firsts, group_of = np.unique(first, return_inverse=True)
         rows = class_of[self._member(firsts[:, None] + offsets)]
-        classes, row_of = np.unique(rows, axis=0, return_inverse=True)
-        return ClassGroups(
-            classes=classes, row_of=row_of.ravel()[group_of.ravel()], place_of=place_of
-        )
+        classes, row_of = distinct_rows(rows)
+        return ClassGroups(classes=classes, row_of=row_of[group_of.ravel()])
+
+
+def distinct_rows(rows: Ints) -> tuple[Ints, Ints]:
+    """Rows that differ, by where they first appear, and the number of each row among them."""
+    number: dict[bytes, int] = {}
+    of_row = [number.setdefault(row.tobytes(), len(number)) for row in rows]
+    _, first = np.unique(of_row, return_index=True)
+    return rows[first], np.array(of_row, np.int64)
 
 
 def _partners(place: Ints, members: int) -> list[Ints]:
