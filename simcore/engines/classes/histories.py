@@ -74,7 +74,7 @@ class Histories:
         return bool((values == values[self.firsts][self.of_class]).all())
 
     def among(self, finer: NpuClasses) -> "Histories":
-        """The same histories of *finer* classes."""
+        """Histories of *finer* classes, equal to those of the classes that they were part of."""
         return Histories(classes=finer, of_class=self.of_member[finer.firsts])
 
     def patterns(self, axis: Axis) -> Patterns:
