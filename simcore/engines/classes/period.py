@@ -161,7 +161,7 @@ class PeriodWatch:
             here = np.where(here > 0, np.where(here >= f.ARRIVED, _HAS_DATA, _WAITS), here)
             parts += [np.array([low, high]) + at - base[stage], here.ravel()]
         parts += [state.npu[:, BOOKED_UNTIL] - now, state.npu[:, f.TURNS]]
-        coming, classes = state.coming, state.classes.count
+        coming, classes = state.coming, state.histories.count
         who, position = coming[:, 3] >> f.POSITION_BITS, coming[:, 3] & f.POSITION_MASK
         parts += [coming[:, 0] - now, coming[:, 1] - now, who, position - base[who // classes]]
         parts.append(self._slots(state, base))
@@ -179,7 +179,7 @@ class PeriodWatch:
         table = state.npu[:, at.slot : at.booked].reshape(-1, at.slots, at.slot_fields)
         taken = table[:, :, POSITION] >= 0
         waiting = taken & (table[:, :, END] == NEVER)
-        node = table[:, :, POSITION] - np.repeat(base, state.classes.count)[:, None]
+        node = table[:, :, POSITION] - np.repeat(base, state.histories.count)[:, None]
         end = np.where(waiting, table[:, :, f.START], table[:, :, END]) - now
         lost = table[:, :, f.START] - now + table[:, :, f.LOST] if state.counter[f.TAKES] else end
         rest = table[:, :, f.REST]

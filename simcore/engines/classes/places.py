@@ -21,17 +21,29 @@ from simcore.workload.graph import Axis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClassGroups:
+    """Groups of one axis as the classes of their members: R that differ, of G members.
+
+    Attributes:
+        classes: (R, G) int64, of the members of each group, in the order of their NPU ids.
+        row_of: (K,) int64, the group that the first member of each class belongs to.
+    """
+
+    classes: Ints
+    row_of: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NpuClasses:
     """M members of a stage in K classes, as the groups of some axes tell them apart.
 
     Attributes:
         class_of: (M,) int64, numbered by their first members.
-        groups: Per axis, (K, G) int64: the classes of all members of the group, in the order of
-            their NPU ids, that the first member of each class belongs to.
+        groups: Per axis the groups of the first members of the classes.
     """
 
     class_of: Ints
-    groups: Mapping[Axis, Ints]
+    groups: Mapping[Axis, ClassGroups]
 
     @property
     def count(self) -> int:
@@ -69,8 +81,10 @@ class AlikePlaces:
     @cached_property
     def _npus(self) -> Ints:
         """(M,) int64: the members of the first stage; many, and not asked for in every run."""
-        members = range(self._plan.npus_per_stage)
-        return np.array([self._plan.npu(0, member) for member in members], np.int64)
+        stride, members = self._plan.stage_stride, np.arange(self._plan.npus_per_stage)
+        outer, inner = np.divmod(members, stride)
+        npus: Ints = outer * self._plan.pp * stride + inner
+        return npus
 
     def classes(self, axes: Collection[Axis]) -> NpuClasses:
         """Classes that groups of *axes* distinguish."""
@@ -92,7 +106,7 @@ class AlikePlaces:
         )
         class_of = alike(count, [block])
         _, first = np.unique(class_of, return_index=True)
-        groups = {axis: class_of[self._group(self._placements[axis], first)] for axis in axes}
+        groups = {axis: self._groups(self._placements[axis], first, class_of) for axis in axes}
         return NpuClasses(class_of=class_of, groups=groups)
 
     def _places(self, placement: Placement, dimension: int) -> Ints:
@@ -107,16 +121,26 @@ class AlikePlaces:
         members: Ints = npus // (stride * self._plan.pp) * stride + npus % stride
         return members
 
-    def _group(self, placement: Placement, members: Ints) -> Ints:
-        """(K, G) int64: all members of the group of each of *members*."""
-        npus = self._npus[members].copy()
-        offsets = np.zeros(1, np.int64)
+    def _groups(self, placement: Placement, members: Ints, class_of: Ints) -> ClassGroups:
+        """The groups that *members*, the first ones of their classes, belong to."""
+        first, offsets = self._npus[members].copy(), np.zeros(1, np.int64)
         for dimension in placement.involved:
             apart = placement.stride[dimension] * self._below[dimension]
-            npus -= self._places(placement, dimension)[members] * apart
+            first -= self._places(placement, dimension)[members] * apart
             steps = np.arange(placement.extent[dimension]) * apart
             offsets = (steps[:, None] + offsets[None, :]).ravel()
-        return self._member(npus[:, None] + offsets)
+        firsts, group_of = np.unique(first, return_inverse=True)
+        rows = class_of[self._member(firsts[:, None] + offsets)]
+        classes, row_of = distinct_rows(rows)
+        return ClassGroups(classes=classes, row_of=row_of[group_of.ravel()])
+
+
+def distinct_rows(rows: Ints) -> tuple[Ints, Ints]:
+    """Rows that differ, by where they first appear, and the number of each row among them."""
+    number: dict[bytes, int] = {}
+    of_row = [number.setdefault(row.tobytes(), len(number)) for row in rows]
+    _, first = np.unique(of_row, return_index=True)
+    return rows[first], np.array(of_row, np.int64)
 
 
 def _partners(place: Ints, members: int) -> list[Ints]:

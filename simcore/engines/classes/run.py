@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simcore.engines.classes.histories import Histories
 from simcore.engines.classes.period import Period, PeriodWatch, Repeats
 from simcore.engines.classes.places import AlikePlaces
 from simcore.engines.classes.sends import Sends
@@ -22,7 +23,7 @@ from simcore.kernels.npu.layout import BOOKED_UNTIL, MISSING, NEVER
 from simcore.machine.system import ExecutionProfile
 from simcore.network import NetworkAccount
 from simcore.terms import NodeKind
-from simcore.workload.graph import Axis, StageGraph, TrainingGraph
+from simcore.workload.graph import Axis, CollectiveOp, StageGraph, TrainingGraph
 
 _FIRST_ROOM = 64
 """Nodes that an NPU may have ready at once, unless it turns out to be more."""
@@ -120,9 +121,9 @@ class Executor:
             room *= 4
         if not watch.is_settled and (state.waits != f.ENDED).any():
             raise self._deadlock(state)
-        classes = state.classes.count
-        finish = state.npu[:, BOOKED_UNTIL].reshape(-1, classes)
-        last = finish.argmax(axis=1) + np.arange(len(self._graph.stages)) * classes
+        histories = state.histories
+        finish = state.npu[:, BOOKED_UNTIL].reshape(-1, histories.count)
+        last = finish.argmax(axis=1) + np.arange(len(self._graph.stages)) * histories.count
         booked = state.booked[last]
         booked[:, -1] += finish.max() - state.npu[last, BOOKED_UNTIL]
         return Execution(
@@ -132,7 +133,7 @@ class Executor:
             booked_ns=booked,
             events=int(state.counter[f.ENDED_NODES]),
             npus=state.npu.shape[0],
-            last=state.classes.firsts[last % classes],
+            last=histories.classes.firsts[histories.firsts[last % histories.count]],
             period=watch.found(last),
             is_whole=not watch.is_settled,
         )
@@ -155,7 +156,6 @@ class Executor:
 
     def _run(self, state: ClassState, watch: PeriodWatch, sends: Sends | None) -> bool:
         """Run from the start to the end, or until the watch has settled; False: room ran out."""
-        known: list[Axis] = []
         if sends is not None:
             sends.begin(state)
         start(*state.arrays)
@@ -170,32 +170,96 @@ class Executor:
                 if watch.is_settled:
                     return True
             elif why == f.APART:
-                number = int(state.counter[f.NEW_AXIS])
-                known.append(self._tables.axes[number])
-                watch.tell_apart(tell_apart(state, self._tables, self._places.classes(known)))
-                look_for_collectives(
-                    state.node, state.npu, state.at, state.table, state.event, state.counter, number
-                )
+                known = [*state.histories.classes.groups]
+                known.append(self._tables.axes[int(state.counter[f.NEW_AXIS])])
+                self._part(state, watch, state.histories.among(self._places.classes(known)))
+                self._look_again(state)
+            elif why == f.IN_PARTS:
+                self._part(state, watch, self._whole_groups(state))
+                self._look_again(state)
             else:
-                self._end_collective(state)
+                self._end_collective(state, watch)
 
-    def _end_collective(self, state: ClassState) -> None:
+    def _part(self, state: ClassState, watch: PeriodWatch, finer: Histories) -> None:
+        """Go on with *finer* histories."""
+        watch.tell_apart(tell_apart(state, self._tables, finer))
+
+    def _look_again(self, state: ClassState) -> None:
+        """Find the collectives that all members have begun."""
+        look_for_collectives(
+            state.node, state.npu, state.at, state.table, state.event, state.counter
+        )
+
+    def _whole_groups(self, state: ClassState) -> Histories:
+        """Histories apart of which some groups have begun as a whole and others have not."""
+        who, node = state.counter[[f.PARTED, f.PARTED_NODE]].tolist()
+        axis = self._graph.collectives[int(state.node[node, f.ITEM])].axis
+        count = state.histories.count
+        first = who - who % count
+        begun = [number for number in range(count) if state.holds(first + number, node)]
+        return state.histories.parted(axis, begun)
+
+    def _end_collective(self, state: ClassState, watch: PeriodWatch) -> None:
         """Work out when the members of the collective end whose last member has begun."""
         members = members_of(state.node, state.npu, state.at, state.table, state.counter)
         item = int(state.node[members[0, f.AT_NODE], f.ITEM])
-        operation, began = self._graph.collectives[item], members[:, f.BEGAN]
-        stage, number = np.divmod(members[:, f.MEMBER], state.classes.count)
+        operation = self._graph.collectives[item]
         if is_shared(self._graph.plan, operation.axis):
-            ends = self._ends.between.ends(item, stage.tolist(), began)
-        else:
-            trees = set(members[:, f.FIRST_TREE].tolist())
-            if len(trees) > 1:
-                raise SimulationError(f"members of {operation.name} are at different trees")
-            place = self._ends.placements[operation.axis]
-            own = np.searchsorted(number, state.classes.groups[operation.axis][number[0]])
-            ends = self._ends.within.ends(operation, place, began, own, trees.pop())
+            stages = members[:, f.MEMBER] // state.histories.count
+            ends = self._ends.between.ends(item, stages.tolist(), members[:, f.BEGAN])
+            end_members(state.node, state.npu, state.at, state.event, state.counter, members, ends)
+            return
+        before = state.histories
+        found = self._ends_of_classes(before, operation, members)
+        parts = not before.share(found)
+        if parts:
+            after = Histories.told_apart(before.classes, before.of_class, found)
+            members = _members_parted(before, after, members)
+            self._part(state, watch, after)
+            state.counter[f.DUE] = 1  # this one; others are looked for
+        ends = found[state.histories.firsts[members[:, f.MEMBER] % state.histories.count]]
+        if not parts:
             keep_ends(state, members, ends)
         end_members(state.node, state.npu, state.at, state.event, state.counter, members, ends)
+        if parts:
+            self._look_again(state)
+
+    def _ends_of_classes(
+        self, histories: Histories, operation: CollectiveOp, members: Ints
+    ) -> Ints:
+        """(K,) int64: the end of each class that takes part, -1 of the others.
+
+        Args:
+            histories: Those of the NPUs.
+            operation: The collective.
+            members: Histories that take part, as ``members_of`` gives them.
+
+        Raises:
+            SimulationError: Members of one class do not end together.
+        """
+        trees = set(members[:, f.FIRST_TREE].tolist())
+        if len(trees) > 1:
+            raise SimulationError(f"members of {operation.name} are at different trees")
+        (tree,) = trees
+        began = np.full(histories.count, -1, np.int64)
+        began[members[:, f.MEMBER] % histories.count] = members[:, f.BEGAN]
+        groups, patterns = (
+            histories.classes.groups[operation.axis],
+            histories.patterns(operation.axis),
+        )
+        taking = np.flatnonzero(began[patterns.histories[:, 0]] >= 0)
+        place, found = (
+            self._ends.placements[operation.axis],
+            np.full(groups.row_of.size, -1, np.int64),
+        )
+        for pattern in taking.tolist():
+            starts = began[patterns.histories[pattern]]
+            ends = self._ends.within.ends(operation, place, starts, tree)
+            rows = groups.classes[patterns.of_row == pattern]
+            found[rows] = ends
+            if (found[rows] != ends).any():
+                raise SimulationError("members at alike places do not end together")
+        return found
 
     def _deadlock(self, state: ClassState) -> Exception:
         """Names the nodes that wait for ever."""
@@ -223,6 +287,18 @@ class Executor:
             return kind.name.lower()
         operation = self._graph.collectives[int(graph.item[at])]
         return f"{operation.kind.name.lower()} over {operation.axis}"
+
+
+def _members_parted(before: Histories, after: Histories, members: Ints) -> Ints:
+    """Members of a collective as the histories that theirs have become."""
+    parent = before.of_class[after.firsts]
+    stage, number = np.divmod(members[:, f.MEMBER], before.count)
+    of_history = np.full(before.count, -1, np.int64)
+    of_history[number] = np.arange(number.size)
+    own = np.flatnonzero(of_history[parent] >= 0)
+    found: Ints = members[of_history[parent[own]]]
+    found[:, f.MEMBER] = stage[0] * after.count + own
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,9 +1,10 @@
-"""State of a run of classes of NPUs, and how classes fall apart while it goes on."""
+"""State of a run of histories of NPUs, and how these part while it goes on."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from simcore.engines.classes.histories import Histories
 from simcore.engines.classes.places import NpuClasses
 from simcore.engines.classes.tables import ClassTables
 from simcore.engines.events.input import Ints
@@ -26,7 +27,7 @@ class ClassState:
     """The kernels' arrays, see ``kernels.classes.layout``.
 
     Attributes:
-        classes: Those that are told apart.
+        histories: Those of its NPUs; the kernels' classes.
         first: (S + 1,) int64, where the nodes of each stage begin.
         shift: (S,) int64, difference of a node's position and its column in ``waits``.
         marks: Nodes of the first stage at which the kernel stops.
@@ -41,7 +42,7 @@ class ClassState:
     event: Ints
     counter: Ints
     memo: Ints
-    classes: NpuClasses
+    histories: Histories
     first: Ints
     shift: Ints
     marks: Ints
@@ -64,6 +65,11 @@ class ClassState:
         """(E, 4) int64: the events to come, in their order."""
         events = self.event[: int(self.counter[f.EVENTS])]
         return events[np.lexsort((events[:, 2], events[:, 1], events[:, 0]))]
+
+    def holds(self, who: int, node: int) -> bool:
+        """True if one of an NPU's slots has a node."""
+        slots = self.npu[who, self.at.slot : self.at.booked : self.at.slot_fields]
+        return bool((slots == node).any())
 
     def columns(self, stage: int) -> slice:
         """The columns of ``waits`` that tell of a stage."""
@@ -90,6 +96,7 @@ def started(
         room: Nodes that an NPU may have ready at once.
     """
     stages, node = first.size - 1, tables.node
+    classes = NpuClasses(class_of=np.zeros(members, np.int64), groups={})
     slots = profile.compute_slots + profile.communication_streams
     at = f.npu_layout(profile.compute_slots, slots, tables.ports, categories, room)
     npu = np.zeros((stages, at.npu_size), np.int64)
@@ -103,7 +110,7 @@ def started(
         event=np.empty((0, 4), np.int64),
         counter=np.zeros(f.COUNTERS, np.int64),
         memo=np.empty(0, np.int64),
-        classes=NpuClasses(class_of=np.zeros(members, np.int64), groups={}),
+        histories=Histories(classes=classes, of_class=np.zeros(1, np.int64)),
         first=first,
         shift=np.zeros(stages, np.int64),
         marks=np.empty(0, np.int64),
@@ -112,11 +119,12 @@ def started(
 
 
 def settle(state: ClassState, tables: ClassTables, events: Ints) -> None:
-    """Lay out what depends on the classes: the table, the memo, and the heap with its *events*."""
+    """Lay out what depends on the histories: table, memo, and the heap with its *events*."""
     counter, npus = state.counter[: f.COUNTERS], state.npu.shape[0]
-    counter[f.CLASSES], counter[f.NEW_AXIS] = state.classes.count, -1
+    counter[f.CLASSES], counter[f.DUE] = state.histories.count, 0
+    counter[f.NEW_AXIS] = counter[f.PARTED] = -1
     counter[f.TAKES] = int(tables.takes)
-    state.table = tables.write(counter, state.classes, state.marks, state.shift, state.told)
+    state.table = tables.write(counter, state.histories, state.marks, state.shift, state.told)
     most = npus * int(state.at.slots)
     state.counter = np.concatenate([counter, np.zeros(3 * most, np.int64)])
     state.memo = empty_memo(_FIRST_PLACES)
@@ -127,25 +135,26 @@ def settle(state: ClassState, tables: ClassTables, events: Ints) -> None:
 
 def keep_ends(state: ClassState, members: Ints, ends: Ints) -> None:
     """Remember when *members* ended that began so; a memory that is full starts anew, larger."""
-    while not remember(state.node, state.counter, state.memo, members, ends):
+    while not remember(state.node, state.table, state.counter, state.memo, members, ends):
         places = int(state.memo[f.MEMO_PLACES])
         if places >= _MOST_PLACES:
             return
         state.memo = empty_memo(8 * places)
 
 
-def tell_apart(state: ClassState, tables: ClassTables, finer: NpuClasses) -> Ints:
-    """Go on with *finer* classes, each of which was part of one class.
+def tell_apart(state: ClassState, tables: ClassTables, finer: Histories) -> Ints:
+    """Go on with *finer* histories, each of which was part of one.
+
+    Collectives that were about to be decided are looked for anew, see ``look_for_collectives``.
 
     Returns:
-        (S K,) int64: what each NPU was before.
+        (S H,) int64: what each NPU was before.
 
     Raises:
         SimulationError: They are too many.
     """
-    before = state.classes
-    _, first = np.unique(finer.class_of, return_index=True)
-    parent = before.class_of[first]
+    before = state.histories
+    parent = before.of_member[finer.classes.firsts[finer.firsts]]
     events = _for_each(state, parent)
     _drop_ended(state)
     if state.waits.shape[1] * finer.count > _MOST_WAITS:
@@ -154,19 +163,19 @@ def tell_apart(state: ClassState, tables: ClassTables, finer: NpuClasses) -> Int
             f"times, with {state.waits.shape[1]} nodes to go: too many to follow each; choose "
             "system.phase_end: together"
         )
-    old = np.arange(state.shift.size)[:, None] * before.count + parent[None, :]
+    old: Ints = np.arange(state.shift.size)[:, None] * before.count + parent[None, :]
     state.waits = state.waits[parent]
     state.npu = state.npu[old.ravel()]
-    state.classes = finer
+    state.histories = finer
     settle(state, tables, events)
     return old.ravel()
 
 
 def _for_each(state: ClassState, parent: Ints) -> Ints:
-    """The events to come, once for each class that a class becomes; *parent*, (K,), of each."""
+    """The events to come, once for each history that one becomes; *parent*, (H,), of each."""
     coming = state.coming
     who, position = coming[:, 3] >> f.POSITION_BITS, coming[:, 3] & f.POSITION_MASK
-    stage, c = np.divmod(who, state.classes.count)
+    stage, c = np.divmod(who, state.histories.count)
     # a node that ended together with another one has its event still to come
     left = state.waits[c, position - state.shift[stage]] != f.ENDED
     at, now = np.nonzero((c[:, None] == parent[None, :]) & left[:, None])

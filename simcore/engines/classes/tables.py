@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from simcore.engines.classes.places import NpuClasses
+from simcore.engines.classes.histories import Histories
 from simcore.engines.collectives.phases import cut
 from simcore.engines.collectives.placement import Placement
 from simcore.engines.collectives.time import CollectiveTime
@@ -49,6 +49,7 @@ class ClassTables:
         self.takes = LOST in lowered.categories
         self.node = _nodes(graph, lowered, in_step=in_step)
         self.axes = list(dict.fromkeys(operation.axis for operation in graph.collectives))
+        alike = [(op.kind, op.axis, op.size_bytes) for op in graph.collectives]
         lines = list(dict.fromkeys((op.kind, op.axis) for op in graph.collectives))
         shared = lowered.shared
         self._parts = {
@@ -57,6 +58,7 @@ class ClassTables:
             f.IN_STEP: [time is not None and time.held_ns == 0 for time in times],
             f.SHARED_AT: np.cumsum([0, *[len(one.nodes) for one in shared]]),
             f.SHARED_NODE: [node for one in shared for node in one.nodes],
+            f.SAME_AS: [alike.index(one) for one in alike],
             f.TURN_OF: [lines.index((op.kind, op.axis)) for op in graph.collectives],
             f.TAKES_TURN: [
                 cut(op.kind, op.size_bytes, chunks, placements[op.axis].members)[0] % 2
@@ -67,29 +69,38 @@ class ClassTables:
         }
 
     def write(
-        self, counter: Ints, classes: NpuClasses, marks: Ints, shift: Ints, told: Ints
+        self, counter: Ints, histories: Histories, marks: Ints, shift: Ints, told: Ints
     ) -> Ints:
-        """The table with the groups of *classes*; where its parts lie is written to *counter*."""
-        parts = {**self._parts, **self._groups(classes), f.MARKS: [*marks, -1], f.SHIFT: shift}
-        parts[f.TOLD] = classes.class_of[told]
+        """The table with the groups of *histories*; where its parts lie is written to *counter*."""
+        parts = {**self._parts, **self._groups(histories), f.MARKS: [*marks, -1], f.SHIFT: shift}
+        parts[f.TOLD] = histories.of_member[told]
         arrays = [np.asarray(part, np.int64).ravel() for part in parts.values()]
         counter[list(parts)] = np.cumsum([0, *[array.size for array in arrays[:-1]]])
         return np.concatenate(arrays)
 
-    def _groups(self, classes: NpuClasses) -> dict[int, object]:
-        """Per axis and class the number of its group; the classes of each group, ascending."""
-        numbers = np.full((len(self.axes), classes.count), -1, np.int64)
+    def _groups(self, histories: Histories) -> dict[int, object]:
+        """Per axis and history the number of its orbit; what orbits and their parts consist of."""
+        numbers = np.full((len(self.axes), histories.count), -1, np.int64)
         starts, members = [0], list[int]()
-        for axis, groups in classes.groups.items():
-            seen: dict[tuple[int, ...], int] = {}
-            for c, group in enumerate(groups):
-                met = tuple(np.unique(group).tolist())
-                if met not in seen:
-                    seen[met] = len(starts) - 1
-                    members += met
-                    starts.append(len(members))
-                numbers[self.axes.index(axis), c] = seen[met]
-        return {f.ORBIT: numbers, f.ORBIT_AT: starts, f.ORBIT_CLASS: members}
+        parts, part_starts, part_members = [0], [0], list[int]()
+        for axis in histories.classes.groups:
+            for orbit in histories.met(axis):
+                met = sorted(set().union(*orbit))
+                numbers[self.axes.index(axis), met] = len(starts) - 1
+                members += met
+                starts.append(len(members))
+                for part in orbit if len(orbit) > 1 else ():
+                    part_members += part
+                    part_starts.append(len(part_members))
+                parts.append(len(part_starts) - 1)
+        return {
+            f.ORBIT: numbers,
+            f.ORBIT_AT: starts,
+            f.ORBIT_CLASS: members,
+            f.PARTS: parts,
+            f.PART_AT: part_starts,
+            f.PART_CLASS: part_members,
+        }
 
 
 def _nodes(graph: TrainingGraph, lowered: Lowered, *, in_step: bool) -> Ints:

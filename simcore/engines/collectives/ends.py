@@ -19,7 +19,7 @@ from simcore.workload.graph import Axis, CollectiveOp
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Ends:
-    """Ends of the members of each class, (C,), after the first one has begun.
+    """Ends of the members, (G,), after the first one has begun.
 
     Attributes:
         ends_ns: The times.
@@ -53,44 +53,37 @@ class MemberEnds:
         operation: CollectiveOp,
         placement: Placement,
         start_ns: Ints,
-        class_of: Ints,
         chunks_before: int = 0,
     ) -> Ints:
-        """Ends of the members of each class.
+        """Ends of the members.
 
         Args:
             operation: The collective.
             placement: Where its groups lie.
-            start_ns: (C,) int64, when the members of each class begin.
-            class_of: (G,) int64, class of each member, in the order of their NPU ids.
+            start_ns: (G,) int64, when each of them begins, in the order of their NPU ids.
             chunks_before: Chunks of the same kind and axis so far, for trees take turns; 0 or 1.
 
         Returns:
-            (C,) int64 absolute times.
+            (G,) int64 absolute times.
 
         Raises:
             InfeasibleError: Members take their chunks in different orders, so that they wait for
                 each other for ever.
-            SimulationError: Members of one class do not end together.
         """
         first = int(start_ns.min())
         starts = start_ns - first
         kind, size = operation.kind, operation.size_bytes
         (subsystem, machine), inner = self._subsystem(kind, placement)
-        class_bytes = class_of.tobytes()
+        start_bytes = starts.tobytes()
 
         def run() -> _Ends:
             try:
-                ends = subsystem.collective_ends(kind, inner, size, starts[class_of], chunks_before)
+                ends = subsystem.collective_ends(kind, inner, size, starts, chunks_before)
             except SimulationError as error:
                 raise InfeasibleError("collectives_end", str(error)) from None
-            found = np.zeros(starts.size, np.int64)
-            found[class_of] = ends
-            if (found[class_of] != ends).any():
-                raise SimulationError("members at alike places do not end together")
-            return _Ends(ends_ns=found, size_bytes=SMALL_BYTES + 2 * len(class_bytes))
+            return _Ends(ends_ns=ends, size_bytes=SMALL_BYTES + 2 * len(start_bytes))
 
-        key = Key(machine, kind, inner, size, starts.tobytes(), class_bytes, chunks_before)
+        key = Key(machine, kind, inner, size, start_bytes, chunks_before)
         return self._memo.of("ends of members", key, run).ends_ns + first
 
     def _subsystem(

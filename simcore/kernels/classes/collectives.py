@@ -49,13 +49,51 @@ def begin_collective(
             scheduled = scheduled_at(fixed, row, began, end)
             push_event(event, counter, end, scheduled, who << f.POSITION_BITS | position)
             return
-        for place in range(first, last):
-            other = who - who % classes + table[counter[f.ORBIT_CLASS] + place]
-            if slot_of(live, at, other, position) < 0:
-                return
+        named = counter[f.ORBIT_CLASS]
+        base = who - who % classes
+        if not _begun(live, at, base, position, table, named + first, named + last):
+            _look_at_parts(live, at, table, counter, who, position, orbit)
+            return
     counter[f.COUNTERS + 2 * counter[f.DUE]] = who
     counter[f.COUNTERS + 2 * counter[f.DUE] + 1] = position
     counter[f.DUE] += 1
+
+
+@njit(cache=True)
+def _begun(
+    live: Ints, at: NpuLayout, who: int, position: int, table: Ints, first: int, last: int
+) -> bool:
+    """True if all classes that the table names in a range have begun a node at a stage.
+
+    Args:
+        live: See above.
+        at: Likewise.
+        who: The NPU of the stage's first class.
+        position: The node.
+        table: See above.
+        first: Where the classes begin.
+        last: Where they end.
+    """
+    place = first
+    while place < last and slot_of(live, at, who + table[place], position) >= 0:
+        place += 1
+    return bool(place == last)
+
+
+@njit(cache=True)
+def _look_at_parts(
+    live: Ints, at: NpuLayout, table: Ints, counter: Ints, who: int, position: int, orbit: int
+) -> None:
+    """Note if one of the groups of an orbit has begun as a whole, before others have."""
+    number = orbit - counter[f.ORBIT_AT]
+    parts, starts = counter[f.PARTS] + number, counter[f.PART_AT]
+    base = who - who % counter[f.CLASSES]
+    for part in range(table[parts], table[parts + 1]):
+        first, last = table[starts + part], table[starts + part + 1]
+        at_first = counter[f.PART_CLASS]
+        if _begun(live, at, base, position, table, at_first + first, at_first + last):
+            counter[f.PARTED], counter[f.PARTED_NODE] = who, position
+            return
 
 
 @njit(cache=True)
@@ -126,23 +164,45 @@ def end_members(
 
 @njit(cache=True)
 def look_for_collectives(
-    node: Ints, npu: Ints, at: NpuLayout, table: Ints, event: Ints, counter: Ints, axis: int
+    node: Ints, npu: Ints, at: NpuLayout, table: Ints, event: Ints, counter: Ints
 ) -> None:
-    """Find collectives of *axis* that all members have begun, now that its groups are known."""
+    """Find collectives that all members have begun and whose ends are not known.
+
+    They are looked for where an axis is known anew, or where histories have parted.
+    """
     fixed, live, classes = pointer(node), pointer(npu), counter[f.CLASSES]
     for who in range(npu.shape[0]):
         for number in range(at.slots):
             slot = who * at.npu_size + at.slot + number * at.slot_fields
             if live[slot] < 0 or live[slot + n.END] != n.NEVER:
                 continue
-            item = fixed[live[slot + n.ROW] + f.ITEM]
-            if item < 0 or fixed[live[slot + n.ROW] + n.KIND] == n.SHARED:
+            row, position = live[slot + n.ROW], live[slot]
+            item = fixed[row + f.ITEM]
+            if item < 0:
                 continue
-            if table[counter[f.AXIS_OF] + item] != axis:
-                continue
-            orbit = _orbit_of(table, counter, item, who % classes)
-            if who % classes == table[counter[f.ORBIT_CLASS] + table[orbit]]:  # once per group
+            if fixed[row + n.KIND] == n.SHARED:  # once for all stages
+                shared = table[counter[f.SHARED_AT] + fixed[row + n.MATE]]
+                is_first = table[counter[f.SHARED_NODE] + shared] == position
+            else:  # once for those of an orbit that have begun
+                orbit = _orbit_of(table, counter, item, who % classes)
+                is_first = orbit < 0 or not _another_has_begun(
+                    live, at, table, counter, who, position, orbit
+                )
+            if is_first:
                 begin_collective(fixed, live, at, table, event, counter, who, slot)
+
+
+@njit(cache=True)
+def _another_has_begun(
+    live: Ints, at: NpuLayout, table: Ints, counter: Ints, who: int, position: int, orbit: int
+) -> bool:
+    """True if a class of an orbit that comes before an NPU's own has begun a node."""
+    c = who % counter[f.CLASSES]
+    for place in range(table[orbit], table[orbit + 1]):
+        other = table[counter[f.ORBIT_CLASS] + place]
+        if other < c and slot_of(live, at, who - c + other, position) >= 0:
+            return True
+    return False
 
 
 @njit(cache=True)

@@ -73,12 +73,17 @@ MARKS, SHIFT, TURN_OF, TAKES_TURN, LEAD = 18, 19, 20, 21, 22
 HORIZON, OUTBOX, SENT = 23, 24, 25
 # Whether communication takes cores or memory bandwidth from computes (0: it takes nothing), and
 # per stage the class whose nodes are told.
-TAKES, TOLD, COUNTERS = 26, 27, 28
+TAKES, TOLD = 26, 27
+# Where an orbit is several groups that differ: where each of its parts begins, and what these are;
+# NPU and node by which one of the parts has begun as a whole and others have not (-1: none).
+PARTS, PART_AT, PART_CLASS, PARTED, PARTED_NODE = 28, 29, 30, 31, 32
+# The first of the collectives of the same kind, axis and size as each.
+SAME_AS, COUNTERS = 33, 34
 
 # Why the kernel is left: nothing is left to happen; a collective's members have all begun; a group
 # tells NPUs apart for the first time; a mark was passed; there is too little room; sends have begun
 # that are carried outside; what follows lies beyond the horizon.
-FINISHED, COLLECTIVE, APART, AT_MARK, NO_ROOM, SENDING, AT_HORIZON = range(7)
+FINISHED, COLLECTIVE, APART, AT_MARK, NO_ROOM, SENDING, AT_HORIZON, IN_PARTS = range(8)
 
 SPARE_EVENTS = 256
 """Room that the heap of events has left whenever the kernel goes on."""

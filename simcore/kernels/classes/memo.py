@@ -20,14 +20,14 @@ def empty_memo(places: int) -> Ints:
 
 
 @njit(cache=True)
-def remember(node: Ints, counter: Ints, memo: Ints, members: Ints, end: Ints) -> bool:
+def remember(node: Ints, table: Ints, counter: Ints, memo: Ints, members: Ints, end: Ints) -> bool:
     """Write down when members ended that began so; whether there was room."""
     count, address = end.size, memo[f.MEMO_USED]
     if address + f.KEY_WORDS + 2 * count > memo.size:
         return False
-    place = _place_in_memo(node, counter, memo, members)
+    place = _place_in_memo(node, table, counter, memo, members)
     memo[f.MEMO_TABLE + place] = address
-    _write_key(node, counter, members, memo, address)
+    _write_key(node, table, counter, members, memo, address)
     for member in range(count):
         memo[address + f.KEY_WORDS + count + member] = end[member] - members[0, f.BEGAN]
     memo[f.MEMO_USED] = address + f.KEY_WORDS + 2 * count
@@ -40,7 +40,7 @@ def end_as_before(
 ) -> bool:
     """End a collective whose members have begun like this before; whether they have."""
     members = members_of(node, npu, at, table, counter)
-    address = memo[f.MEMO_TABLE + _place_in_memo(node, counter, memo, members)]
+    address = memo[f.MEMO_TABLE + _place_in_memo(node, table, counter, memo, members)]
     count = members.shape[0]
     if address == 0 or (members[:, f.FIRST_TREE] != members[0, f.FIRST_TREE]).any():
         return False
@@ -53,8 +53,10 @@ def end_as_before(
 
 
 @njit(cache=True)
-def _write_key(node: Ints, counter: Ints, members: Ints, to: Ints, address: int) -> None:
-    to[address] = node[members[0, f.AT_NODE], f.ITEM]
+def _write_key(
+    node: Ints, table: Ints, counter: Ints, members: Ints, to: Ints, address: int
+) -> None:
+    to[address] = table[counter[f.SAME_AS] + node[members[0, f.AT_NODE], f.ITEM]]
     to[address + 1] = members[0, f.MEMBER] % counter[f.CLASSES]
     to[address + 2] = members[0, f.FIRST_TREE]
     to[address + 3] = members.shape[0]
@@ -63,11 +65,11 @@ def _write_key(node: Ints, counter: Ints, members: Ints, to: Ints, address: int)
 
 
 @njit(cache=True)
-def _place_in_memo(node: Ints, counter: Ints, memo: Ints, members: Ints) -> int:
+def _place_in_memo(node: Ints, table: Ints, counter: Ints, memo: Ints, members: Ints) -> int:
     """Place in the table of such members, or the free one that is theirs."""
     size = f.KEY_WORDS + members.shape[0]
     key = np.empty(size, np.int64)
-    _write_key(node, counter, members, key, 0)
+    _write_key(node, table, counter, members, key, 0)
     number = 17
     for word in key:  # of 40 bits, so that no product exceeds 64
         number = (number * 1000003 ^ (word & 0x7FFFFFFF)) & 0xFFFFFFFFFF

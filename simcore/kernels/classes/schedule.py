@@ -66,8 +66,8 @@ def run(
     while True:
         if counter[f.FULL] != 0 or counter[f.EVENTS] + f.SPARE_EVENTS > event.shape[0]:
             return f.NO_ROOM
-        if counter[f.NEW_AXIS] >= 0:
-            return f.APART
+        if counter[f.NEW_AXIS] >= 0 or counter[f.PARTED] >= 0:
+            return f.APART if counter[f.NEW_AXIS] >= 0 else f.IN_PARTS
         if counter[f.DUE] > 0:
             if not end_as_before(node, npu, at, table, event, counter, memo):
                 return f.COLLECTIVE

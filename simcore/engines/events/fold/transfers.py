@@ -95,6 +95,8 @@ def matched(program_of_npu: Ints, transfers: Sequence[Transfers]) -> dict[int, I
         CannotFoldError: Nobody receives a message.
     """
     answers: dict[int, Ints] = {}
+    if not any(t.sends.keys for t in transfers):
+        return answers
     index = program_of_npu.tolist()
     numbers = [{key: place for place, key in enumerate(t.receives.keys)} for t in transfers]
     for npu, program in enumerate(index):
