@@ -93,7 +93,7 @@ def run_sampler(problem: Problem, name: str, seed: int, trials: int, window: int
         proposal = proposer.ask() if number < trials else None
         if proposal is not None:
             if not log.is_new(proposal.design):
-                proposal = proposer.vary(proposal, log.is_new, 100) or proposal
+                proposal = proposer.vary(proposal, log.is_new) or proposal
             log.know(proposal.design)
             open_ones.append(proposal)
         cpu_s = time.process_time() - start

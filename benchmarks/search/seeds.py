@@ -92,8 +92,9 @@ def searched(
     starts = learned_designs(study).designs
     for design in starts:
         proposer.enqueue(design)
-    variations = study.file.search.variations
-    budget = Budget(trials=trials, window=window, variations=variations, starts=len(starts))
+    budget = Budget(
+        trials=trials, window=window, repeats=study.file.search.repeats, starts=len(starts)
+    )
     hooks = Hooks(
         finished=lambda trial: None,
         folded=lambda trial, duplicates: None,

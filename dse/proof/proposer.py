@@ -68,12 +68,12 @@ class ProvingProposer(Proposer[Turn]):
         self._sampler.enqueue(design)
 
     def vary(
-        self, proposal: Proposal[Turn], is_new: Callable[[Design], bool], tries: int
+        self, proposal: Proposal[Turn], is_new: Callable[[Design], bool]
     ) -> Proposal[Turn] | None:
         """A variation of the sampler's; if it has none, what the proof wants: no turn is wasted."""
         own = proposal.handle.own
         if not proposal.handle.is_wanted:
-            varied = self._sampler.vary(own, is_new, tries)
+            varied = self._sampler.vary(own, is_new)
             if varied is not None:
                 return self._turned(varied, is_wanted=False)
         while (wanted := self._all_that_is_left()) is not None:

@@ -136,7 +136,7 @@ _OVERRIDES = {
     "population": "search.population",
     "window": "search.window",
     "islands": "search.islands",
-    "variations": "search.variations",
+    "repeats": "search.repeats",
     "screening": "search.screening",
     "gap": "search.gap",
     "hypervolume_gap": "search.hypervolume_gap",

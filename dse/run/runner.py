@@ -94,7 +94,7 @@ class Runner:
             trials=file.search.most_trials,
             window=file.search.window,
             in_lessons=proposer.in_lessons,
-            variations=file.search.variations,
+            repeats=file.search.repeats,
             designs=None if counts.continuous else counts.searched,
             until_s=None if timeout_s is None else self._start_s + timeout_s,
             starts=len(self._starts),

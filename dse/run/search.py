@@ -236,7 +236,7 @@ class Search:
         self._asked = len(rows)
 
     def _ask(self) -> bool:
-        """One new row: a new design, or a repeat if no new one is found near it.
+        """One new row: a new design, or a repeat where these count or no new one is found.
 
         Returns:
             False if there is none, as yet or for good.
@@ -245,8 +245,8 @@ class Search:
         if must_wait:
             return False
         key = 0 if proposal is None else self._key(proposal.design)
-        if proposal is not None and not self._is_unknown(key):
-            varied = self._proposer.vary(proposal, self._is_new, self._budget.variations)
+        if proposal and not self._budget.repeats and not self._is_unknown(key):
+            varied = self._proposer.vary(proposal, self._is_new)
             if varied is None and self._proposer.is_complete:
                 self._proposer.withdraw(proposal)
                 proposal = None

@@ -19,7 +19,7 @@ class Budget:
         in_lessons: Later proposals know fewer of the latest results (``samplers.base.most_open``).
         proposed: Proposals that are made once so many have results, in place of what *window* says:
             those of a round are made at once, and know nothing of their own.
-        variations: How many variations of a repeated design are tried for a new one.
+        repeats: Whether a known design counts as a proposal; if not, a new one takes its place.
         designs: Number of designs in the space, or None if it is infinite.
         until_s: Value of ``time.monotonic()`` after which nothing more is proposed, or None.
         starts: Designs that are proposed first, whatever is known.
@@ -29,7 +29,7 @@ class Budget:
 
     trials: int
     window: int
-    variations: int
+    repeats: bool = False
     designs: int | None = None
     until_s: float | None = None
     starts: int = 0

@@ -213,17 +213,16 @@ class Proposer(ABC, Generic[Handle]):
 
     @abstractmethod
     def vary(
-        self, proposal: Proposal[Handle], is_new: Callable[[Design], bool], tries: int
+        self, proposal: Proposal[Handle], is_new: Callable[[Design], bool]
     ) -> Proposal[Handle] | None:
         """A new design in place of one that is known already.
 
         Args:
             proposal: Of a known design; taken back if a new one is found.
             is_new: Whether a design has not been proposed yet.
-            tries: Designs to look at.
 
         Returns:
-            The new proposal, or None if all that were looked at are known too.
+            The new proposal, or None if no new design is found.
         """
 
     def propose(self, design: Design, instead: Proposal[Handle] | None = None) -> Proposal[Handle]:

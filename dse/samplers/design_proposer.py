@@ -74,7 +74,7 @@ class DesignProposer(Proposer[Genome]):
         self._search.know(keys)
 
     def vary(
-        self, proposal: Proposal[Genome], is_new: Callable[[Design], bool], tries: int
+        self, proposal: Proposal[Genome], is_new: Callable[[Design], bool]
     ) -> Proposal[Genome] | None:
         """The design that would have been asked for if all that are known had been left out."""
         genome = self._search.ask_instead(

@@ -33,7 +33,7 @@ class ExhaustiveProposer(Proposer[None]):
         self._first.append(design)
 
     def vary(
-        self, proposal: Proposal[None], is_new: Callable[[Design], bool], tries: int
+        self, proposal: Proposal[None], is_new: Callable[[Design], bool]
     ) -> Proposal[None] | None:
         """The next new design; however many are known, since a pass over them costs little."""
         while (found := self.ask()) is not None:

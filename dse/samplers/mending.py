@@ -58,9 +58,7 @@ class Mender:
         self._is_hopeful, self._hopes = is_hopeful, hopes
         self._near = NearestDesigns(space)
         self._rng = np.random.default_rng([seed, 2])  # apart from the streams of the sampler
-        self._known: set[int] = (
-            set()
-        )  # keys of designs that were not new when they were asked about
+        self._known = set[int]()  # keys of designs that were not new when they were asked about
         self.told = 0
 
     def mended(self, meant: Design, is_new: IsGood, wants: Wants) -> Design | None:

@@ -73,10 +73,10 @@ class ScreenedProposer(Proposer[Any]):
         self._sampler.enqueue(design)
 
     def vary(
-        self, proposal: Proposal[Any], is_new: Callable[[Design], bool], tries: int
+        self, proposal: Proposal[Any], is_new: Callable[[Design], bool]
     ) -> Proposal[Any] | None:
         """A new design that is of use; if none is found, one that may be feasible, or any."""
-        return self._mended(proposal, is_new, USE) if tries else None
+        return self._mended(proposal, is_new, USE)
 
     def _mended(
         self, proposal: Proposal[Any], is_new: Callable[[Design], bool], use: Sequence[Wants]

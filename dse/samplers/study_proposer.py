@@ -169,10 +169,10 @@ class OwnProposer(StudyProposer):
         return result
 
     def vary(
-        self, proposal: Proposal[int], is_new: Callable[[Design], bool], tries: int
+        self, proposal: Proposal[int], is_new: Callable[[Design], bool]
     ) -> Proposal[int] | None:
         own = self._sampler.given(proposal.handle)
-        varied = None if own is None else self._own.vary(own, is_new, tries)
+        varied = None if own is None else self._own.vary(own, is_new)
         if varied is None:
             return None
         params = self._sampler.take(proposal.handle, varied)
@@ -267,7 +267,7 @@ class OptunaProposer(StudyProposer):
         self._storage.put_aside(proposal.handle)
 
     def vary(
-        self, proposal: Proposal[int], is_new: Callable[[Design], bool], tries: int
+        self, proposal: Proposal[int], is_new: Callable[[Design], bool]
     ) -> Proposal[int] | None:
         """None: what is in the way is mended by whoever knows more (``ScreenedProposer``)."""
         return None

@@ -66,8 +66,8 @@ class SearchFile(Schema):
         islands: Searches that propose and evaluate side by side, each on a worker: they hear of
             each other after every *window* proposals of each. What a study finds depends on their
             number, never on that of the workers; 1: one search proposes, workers evaluate.
-        variations: How many variations of a repeated design are tried for a new one, before the
-            repeat counts as a proposal.
+        repeats: Whether a known design counts as a proposal, answered from the earlier trial; if
+            not, a new one takes its place where any is found.
         screening: Whether designs are left out whose bounds show that they exceed a limit or are
             beaten by a finished one.
         gap: Ends the search once it is proven that no design is better than those found by more
@@ -95,7 +95,7 @@ class SearchFile(Schema):
     population: Annotated[int, Field(ge=2)] | None = None
     window: int = Field(default=32, ge=1, le=4096)
     islands: int = Field(default=1, ge=1, le=4096)
-    variations: int = Field(default=100, ge=0, le=10_000)
+    repeats: bool = False
     screening: bool = True
     gap: Annotated[Share, Field(ge=0, lt=1)] | None = None
     hypervolume_gap: Annotated[Share, Field(gt=0, lt=1)] | None = None

@@ -55,7 +55,7 @@ class Island:
             trials=sys.maxsize,
             window=rounds.length,
             proposed=rounds.proposed,
-            variations=study.file.search.variations,
+            repeats=study.file.search.repeats,
         )
         hooks = Hooks(
             finished=lambda trial: None,

@@ -104,7 +104,7 @@ def test_a_trim_that_is_known_already_makes_room_for_the_next_one(tmp_path: Path
         assert trim is not None
         assert trim.design not in known
         known.append(trim.design)
-        instead = proposer.vary(trim, lambda design: design not in known, 1)  # takes it back
+        instead = proposer.vary(trim, lambda design: design not in known)  # takes it back
         assert instead is not None
         assert instead.design not in known
     assert proposer.trim(lambda design: False) is None

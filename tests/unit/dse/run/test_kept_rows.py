@@ -95,7 +95,7 @@ def test_what_an_archive_forgets_is_new_again() -> None:
 
 @pytest.mark.parametrize("in_lessons", [True, False])
 def test_a_study_that_goes_on_knows_what_was_told_before(in_lessons: bool) -> None:
-    budget = Budget(trials=3000, window=32, variations=0, in_lessons=in_lessons)
+    budget = Budget(trials=3000, window=32, in_lessons=in_lessons)
     told = 0
     for asked in range(1, 2500):
         while not budget.may_open(asked - 1, told):

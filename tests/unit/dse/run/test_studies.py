@@ -93,8 +93,8 @@ def test_a_small_space_ends_the_search_when_every_design_is_known(tmp_path: Path
     assert len(result.rows) < 1.2 * designs
 
 
-def test_without_variations_a_repeat_is_a_row_answered_from_the_cache() -> None:
-    result = dse.run_study(STUDY, trials=200, sampler="tpe", variations=0, executor="serial")
+def test_where_repeats_count_one_is_a_row_answered_from_the_cache() -> None:
+    result = dse.run_study(STUDY, trials=200, sampler="tpe", repeats=True, executor="serial")
     repeats = [row for row in result.rows if row.repeats is not None]
     assert repeats
     assert result.summary["duplicates"] == len(repeats)

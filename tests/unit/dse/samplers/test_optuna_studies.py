@@ -88,7 +88,7 @@ class Backwards(Proposer[None]):
     def enqueue(self, design: Design) -> None:
         self._rest.append(design)
 
-    def vary(self, proposal: Any, is_new: Any, tries: int) -> Proposal[None] | None:
+    def vary(self, proposal: Any, is_new: Any) -> Proposal[None] | None:
         return None
 
     def tell(self, proposal: Any, objectives: Any, violation: float) -> None:

@@ -67,7 +67,7 @@ class Talk:
             proposal = self.proposer.ask()
             assert proposal is not None
             if len(self.asked) % 7 == 3:  # a twin of it is known, as far as the study can tell
-                proposal = self.proposer.vary(proposal, lambda d: d["tp"] != 1, 9) or proposal
+                proposal = self.proposer.vary(proposal, lambda d: d["tp"] != 1) or proposal
             self.asked.append(proposal.design)
             self.open.append(proposal)
         return self.asked
