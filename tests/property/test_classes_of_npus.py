@@ -28,6 +28,9 @@ from simcore.workload.kinds.transformer.model_parts import Experts
 SHAPES = ((4,), (8,), (4, 2), (2, 4), (4, 4), (8, 2), (2, 2, 4), (2, 8), (3, 4), (6,))
 SHAPES_OF_LINES = ("ring", "fully_connected", "switch")
 ALGORITHMS = ("ring", "direct", "halving_doubling", "double_binary_tree", "double_binary_tree")
+SHAPES_FAR_APART = ((2, 8), (8, 2), (2, 2, 4), (2, 4, 2))
+ENDED_BEFORE_OTHERS_BEGIN = (182, 229, 523, 669, 722, 928)
+"""Seeds of cases in which a group is done before one with NPUs at like places has begun."""
 EXPERTS_THAT_WAIT, TABLES_THAT_WAIT = 398, 456
 """Seeds of cases whose members take chunks or collectives in different orders."""
 SEEN: Counter[str] = Counter()
@@ -212,6 +215,35 @@ def test_most_of_these_were_compared() -> None:
     assert SEEN["waited for ever, with_tables"] > 0
     assert SEEN["leapt over a steady state"] > 0
     assert SEEN["told of another than the first"] > 10
+
+
+def on_links_far_apart(seed: int) -> Case:
+    """As the first kind of case, with links so unlike that a group may end before another one."""
+    workload, plan, platform, system = case_of(seed, shapes=SHAPES_FAR_APART)
+    rng = Random(f"far apart {seed}")
+    dimensions = tuple(
+        dimension.model_copy(
+            update={
+                "latency_s": rng.choice([0.0, 700e-9, 20e-6, 300e-6]),
+                "bandwidth_bytes_per_s": rng.choice([1e9, 20e9, 333e9]),
+            }
+        )
+        for dimension in platform.dimensions
+    )
+    trees = tuple(rng.choice(["double_binary_tree", "ring"]) for _ in dimensions)
+    other = platform.model_copy(update={"dimensions": dimensions})
+    return workload, plan, other, system.model_copy(update={"all_reduce": trees})
+
+
+@pytest.mark.parametrize("seed", ENDED_BEFORE_OTHERS_BEGIN)
+def test_a_group_that_ends_before_another_one_begins_parts_from_it(seed: int) -> None:
+    case = on_links_far_apart(seed)
+    workload, plan, platform, system = case
+    expected = every_npu(case)
+    assert isinstance(expected, Iteration)
+    found = runner(platform, system).run(workload, plan)
+    np.testing.assert_array_equal(found.finish_ns, expected.finish_ns)
+    np.testing.assert_array_equal(found.booked_ns, expected.booked_ns)
 
 
 def on_other_networks(seed: int) -> Case:

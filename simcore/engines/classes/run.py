@@ -211,6 +211,8 @@ class Executor:
             return
         before = state.histories
         found = self._ends_of_classes(before, operation, members)
+        if found[found >= 0].min() < state.counter[f.NOW]:
+            raise SimulationError(f"members of {operation.name} end before others have begun")
         parts = not before.share(found)
         if parts:
             after = Histories.told_apart(before.classes, before.of_class, found)
