@@ -322,6 +322,28 @@ def test_a_steady_state_is_leapt_over_with_the_same_end(
     np.testing.assert_array_equal(short.booked_ns, whole.booked_ns)
 
 
+@pytest.mark.parametrize("replicas", [2, 4, 8])
+def test_collectives_that_tell_members_apart_by_two_axes_at_one_moment_all_end(
+    replicas: int,
+) -> None:
+    experts = Experts(count=4, active=2, ffn=1536)
+    model = Model.build(
+        name="small", layers=4, hidden=384, heads=24, ffn=1536, vocabulary=0, experts=experts
+    )
+    dimension = Dimension(topology="switch", npus=2, bandwidth_bytes_per_s=50e9, latency_s=700e-9)
+    other = dimension.model_copy(update={"npus": replicas})
+    platform = Platform(npu=load_npu("a100_80"), dimensions=(dimension, other))
+    workload = TrainingWorkload(model=model, sequence=96, global_batch=4 * replicas)
+    plan = ParallelPlan(pp=2, dp=replicas, zero_stage=3)
+    system = System(
+        chunks=4, all_reduce=("double_binary_tree", "double_binary_tree"), execution="streams"
+    )
+    bound = held_together((workload, plan, platform, system))
+    assert bound.held_ns
+    found = runner(platform, system).run(workload, plan)
+    assert found.finish_ns.max() <= bound.finish_ns.max()
+
+
 def test_trees_take_turns_from_one_collective_to_the_next() -> None:
     workload, plan, platform, system = pipeline(("double_binary_tree", "ring"), 1, 3)
     found = runner(platform, system).run(workload, plan)
