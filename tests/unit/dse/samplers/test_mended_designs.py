@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dse.samplers import mending
+from dse.samplers import mending, nearest_designs
 from dse.samplers.design import Genome, Genomes, GenomeSpace
 from dse.samplers.mending import USE, Mender, Wants
 from dse.samplers.nearest_designs import NearestDesigns
@@ -70,6 +70,19 @@ def test_near_designs_come_once_each_in_the_order_of_knobs_and_steps(meant: Geno
     assert set(found) == near(meant)
     apart = [distance(genome, meant) for genome in found]
     assert all(before <= after for before, after in pairwise(apart))
+
+
+def test_of_many_rows_of_a_block_the_nearest_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest_designs, "_OF_ONE", 3)
+    monkeypatch.setattr(nearest_designs, "_OF_TWO", 0)
+    for meant in MEANT:
+        found = {one for lot in NearestDesigns(SPACE).lots(meant) for one in lot.each()}
+        for span in SPACE.spans:
+            rows = span.block.tables[meant.dimensions].tolist()
+            codes = [(*meant.codes[: span.first], *row, *meant.codes[span.end :]) for row in rows]
+            own = {meant._replace(codes=one) for one in codes} - {meant}
+            apart = sorted(distance(one, meant) for one in own)
+            assert sorted(distance(one, meant) for one in own & found) == apart[:3]
 
 
 class Picky:

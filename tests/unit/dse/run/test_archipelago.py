@@ -1,0 +1,238 @@
+"""Rounds of islands as the driver sees them, with islands whose proposals are scripted."""
+
+import pickle
+import time
+from array import array
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from dse.evaluate import Crew, Evaluation, Limits
+from dse.evaluate.workers.crew import Death, Message, Shared
+from dse.run.ending import Ending
+from dse.run.islands.archipelago import MOST_TOLD, Archipelago, Bounds, _told
+from dse.run.islands.messages import Made, Order, Report, Rounds
+from dse.run.terms import Hooks
+from dse.study.trials import Trial
+
+ISLANDS, LENGTH = 3, 4
+ROUNDS = Rounds(islands=ISLANDS, length=LENGTH)
+
+
+def trial_of(number: int) -> Trial:
+    """Some outcome; every fifth trial of island 2 is what island 0 had found a round before."""
+    own, island = divmod(number, ISLANDS)
+    key = number if island < 2 or own % 5 or own < LENGTH else (own - LENGTH) * ISLANDS
+    goals = {"a": float(key % 7), "b": -float(key % 5)}
+    outcome = Evaluation(state="complete", objectives=goals, duration_s=1.0)
+    return Trial(number=number, design={"key": key}, evaluation=outcome, worker="w", provenance=2)
+
+
+class Scripted(Crew):
+    """Workers whose islands have so many designs each, and report some trials at a time."""
+
+    def __init__(self, designs: Sequence[int], at_once: int = LENGTH, dies_at: int = -1) -> None:
+        """*dies_at*: order at which a worker dies instead of answering it."""
+        self._designs, self._at_once, self._dies_at = designs, at_once, dies_at
+        self._made = [0] * ISLANDS
+        self.orders: list[Order] = []
+        self.heard: dict[int, Any] = {}
+        self._news = deque([Message(worker=worker, machine="m") for worker in range(2)])
+
+    @property
+    def workers(self) -> int:
+        return 2
+
+    def send(self, worker: int, chunk: Sequence[Order]) -> None:
+        first, self.orders = len(self.orders), [*self.orders, *chunk]
+        if first <= self._dies_at < len(self.orders):
+            death = Death(failure="crash", reason="it was killed")
+            self._news += [Message(worker=worker, death=death), Message(worker=worker, machine="m")]
+            return
+        self._news.append(Message(worker=worker, answers=tuple(map(self._report, chunk))))
+
+    def _report(self, order: Order) -> Report:
+        island = order.island
+        if order.begins:
+            self._made[island] = 0
+        if order.news is not None:
+            self.heard[order.turn] = order.news.value()
+        own, base = self._made[island], ROUNDS.begin(order.turn)
+        end = min(base + order.share, self._designs[island])
+        last = min(end, own + (order.share if order.is_replay else self._at_once))
+        found = [trial_of(ROUNDS.number(island, at)) for at in range(own, last)]
+        known = [number for trial in found for number in (int(trial.design["key"]) + 1, 1)]
+        told = [None if at - base in order.stored else found[at - own] for at in range(own, last)]
+        made = Made(trials=told, rows=[()] * len(told), known=array("q", known))
+        self._made[island] = last
+        return Report(
+            island=island,
+            turn=order.turn,
+            first=own - base,
+            count=len(told),
+            made=Shared(pickle.dumps(made)),
+            is_exhausted=last == self._designs[island] < base + order.share,
+        )
+
+    def receive(self, timeout_s: float) -> list[Message]:
+        assert self._news, "islands wait for each other for ever"
+        return [self._news.popleft()]
+
+    def replace(self, worker: int) -> bool:
+        return True
+
+    def close(self) -> None:
+        return
+
+
+@dataclass
+class Life:
+    """One life of an archipelago, and what became known of it."""
+
+    crew: Scripted
+    limit: int = 60
+    ending: Any = field(default_factory=lambda: Ending(trials=60, window=LENGTH, trims=False))
+    known: Sequence[Trial] = ()
+    signs: dict[str, int] = field(default_factory=lambda: {"a": 1, "b": -1})
+    stops_at: int = 10**9
+    filed: list[int] = field(default_factory=list)
+    folded: list[tuple[int, int]] = field(default_factory=list)
+
+    def lived(self) -> Archipelago:
+        hooks = Hooks(
+            finished=lambda trial: None,
+            folded=lambda trial, duplicates: self.folded.append((trial.number, duplicates)),
+            stopping=lambda: len(self.folded) >= self.stops_at,
+            filed=lambda trial, row: self.filed.append(trial.number),
+        )
+        bounds = Bounds(rounds=ROUNDS, limit=self.limit, ending=self.ending, signs=self.signs)
+        found = Archipelago(bounds, hooks, self.known)
+        until_s = time.monotonic() + 20
+
+        def waiting() -> None:
+            assert time.monotonic() < until_s, "it does not end"
+
+        found.run(self.crew, Limits(), waiting, lambda kind, text: None)
+        return found
+
+
+def check_rows(found: Archipelago, count: int) -> None:
+    """See whether the first *count* trials are there, each repeat named by its first one."""
+    first = dict[Any, int]()
+    for number, row in enumerate(found.trials):
+        own = trial_of(number)
+        before = first.setdefault(own.design["key"], number)
+        if before != number:
+            blank = replace(own.evaluation, duration_s=0.0)
+            own = replace(own, evaluation=blank, worker="", repeats=before)
+        assert row == own
+    assert len(found.trials) == count
+    assert found.known_designs == len(first) == count - found.duplicates
+    assert [row.number for row in found.finished()] == list(range(count))
+    assert found.is_done
+
+
+@pytest.mark.parametrize("at_once", [1, 3, LENGTH])
+@pytest.mark.parametrize(
+    "designs", [(99, 9, 99), (10, 9, 99), (9, 10, 99), (99, 0, 1), (8, 8, 8), (20, 20, 19)]
+)
+def test_the_first_trial_that_an_island_lacks_ends_all_of_them(
+    designs: tuple[int, ...], at_once: int
+) -> None:
+    life = Life(Scripted(designs, at_once))
+    found = life.lived()
+    gaps = [ROUNDS.number(island, count) for island, count in enumerate(designs)]
+    check_rows(found, min(60, *gaps))
+    assert found.is_short == (min(gaps) < 60)
+    assert sorted(life.filed) == sorted(set(life.filed)), "nothing is evaluated twice"
+    assert [number for number, _ in life.folded] == list(range(len(found.trials)))
+    late = [order for order in life.crew.orders if ROUNDS.begin(order.turn) > designs[order.island]]
+    assert not late, "nothing is asked of an island without designs"
+
+
+@pytest.mark.parametrize("at_once", [1, LENGTH])
+@pytest.mark.parametrize("begins", [12, 30, 37])
+def test_the_round_after_the_one_that_ends_the_search_is_the_last(
+    begins: int, at_once: int
+) -> None:
+    class Due(Ending):
+        def begins(self, rows: Sequence[Trial], asked: int) -> bool:
+            return len(rows) == asked >= begins
+
+    ending = Due(trials=60, window=LENGTH, trims=False, signs={"a": 1})
+    found = Life(Scripted((99, 99, 99), at_once), ending=ending).lived()
+    turn = -(-begins // 12) * 12
+    check_rows(found, min(60, turn + 12))
+    assert not found.is_short
+    short = Life(Scripted((99, 13, 99), at_once), ending=ending).lived()
+    check_rows(short, min(40, turn + 12))
+
+
+@pytest.mark.parametrize("designs", [(99, 99, 99), (99, 13, 99)])
+def test_what_is_stored_is_made_again_but_not_evaluated(designs: tuple[int, ...]) -> None:
+    whole = Life(Scripted(designs))
+    rows = whole.lived().trials
+    for kept in (1, 17, 30, 39, len(rows)):
+        known = [row for row in rows[:kept] if row.number != 5]
+        life = Life(Scripted(designs), known=[replace(one, repeats=0) for one in known])
+        found = life.lived()
+        assert [row.design for row in found.trials] == [row.design for row in rows]
+        assert [row.repeats for row in found.trials] == [row.repeats for row in rows]
+        assert not set(life.filed) & {row.number for row in known}
+        assert set(life.filed) >= {row.number for row in rows} - {row.number for row in known}
+    assert len(life.crew.orders) > ISLANDS
+    assert life.crew.heard.keys() == whole.crew.heard.keys()
+
+
+@pytest.mark.parametrize("at_once", [1, LENGTH])
+@pytest.mark.parametrize("designs", [(99, 99, 99), (99, 13, 99)])
+def test_islands_of_a_worker_that_died_begin_anew_and_file_nothing_twice(
+    designs: tuple[int, ...], at_once: int
+) -> None:
+    count = 60 if designs[1] > 20 else 40
+    for dies_at in (0, 4, 9):
+        life = Life(Scripted(designs, at_once, dies_at=dies_at))
+        check_rows(life.lived(), count)
+        assert len(life.filed) == len(set(life.filed))
+        orders = life.crew.orders
+        guarded = {(order.island, order.turn) for order in orders if order.is_guarded}
+        killed = orders[dies_at]
+        assert (killed.island, killed.turn) in guarded
+        anew = [one for one in orders[dies_at + 1 :] if one.begins and one.island == killed.island]
+        assert len(anew) == 1
+
+
+def test_news_of_a_round_hold_all_of_it_and_its_best() -> None:
+    life = Life(Scripted((99, 99, 99)))
+    rows = life.lived().trials
+    assert sorted(life.crew.heard) == [2, 3, 4]
+    for turn, news in life.crew.heard.items():
+        own = rows[12 * (turn - 2) : 12 * (turn - 1)]
+        assert news.known[:, 0].tolist() == [int(row.design["key"]) + 1 for row in own]
+        told = [row.number for row in own if row.repeats is None]
+        assert [trial.number for trial in news.trials] == told
+        assert all(trial.worker == "" for trial in news.trials)
+
+
+def test_what_has_come_of_islands_that_are_stopped_is_kept() -> None:
+    life = Life(Scripted((99, 99, 99), 1), stops_at=10)
+    found = life.lived()
+    assert 10 <= len(found.trials) < 60
+    assert not found.is_done
+    assert {row.number for row in found.finished()} == set(life.filed)
+
+
+def test_of_long_rounds_the_best_designs_are_told() -> None:
+    rows = [trial_of(number) for number in range(0, 300, 3)]
+    goals = [{"a": float(row.number // 60), "b": 300.0 - row.number} for row in rows]
+    pairs = zip(rows, goals, strict=True)
+    rows = [replace(r, evaluation=replace(r.evaluation, objectives=one)) for r, one in pairs]
+    for signs, best in (({"a": 1, "b": 1}, rows[-1]), ({"a": -1, "b": -1}, rows[0])):
+        told = _told(rows, signs)
+        assert len(told) == MOST_TOLD
+        assert (best.number in {row.number for row in told}) or signs["a"] < 0
+        assert [row.number for row in told] == sorted(row.number for row in told)
+    assert len(_told(rows[:MOST_TOLD], {"a": 1, "b": 1})) == MOST_TOLD
