@@ -43,6 +43,7 @@ class Bounds:
         ending: Tells when they do not improve any more.
         signs: +1 for each minimised objective, by name, -1 for each that is maximised.
         until_s: Value of ``time.monotonic()`` after which nothing more is ordered, or None.
+        designs: Number of designs in the space, or None if it is infinite.
     """
 
     rounds: Rounds
@@ -50,6 +51,7 @@ class Bounds:
     ending: Ending
     signs: dict[str, int]
     until_s: float | None = None
+    designs: int | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -111,9 +113,10 @@ class Archipelago:
         return self._facts.all
 
     @property
-    def known_designs(self) -> int:
-        """Number of different designs."""
-        return len(self.trials) - self.duplicates
+    def knows_all(self) -> bool:
+        """True if every design of the space has been proposed."""
+        designs = self._bounds.designs
+        return designs is not None and len(self.trials) - self.duplicates >= designs
 
     def finished(self) -> list[Trial]:
         """All trials that have an outcome, in the order of their numbers."""
@@ -283,9 +286,9 @@ class Archipelago:
         return len(self._news) > before
 
     def _conclude(self) -> None:
-        """See whether the end is due, and tell the islands of the round."""
+        """See whether the end is due, or nothing left to find, and tell islands of the round."""
         count, ending, turn = len(self.trials), self._bounds.ending, len(self._news)
-        if ending.signs and ending.begins(self.trials, count):
+        if self.knows_all or (ending.signs and ending.begins(self.trials, count)):
             # the round after this one has begun, or may have: it is the last
             self._limit = min(self._limit, count + self._rounds.size(turn + 1))
         news = News(

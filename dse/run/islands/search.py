@@ -84,7 +84,7 @@ class IslandSearch:
         means: Means,
     ) -> None:
         """*last*: the search that takes up what islands have found; others as of ``Search``."""
-        self._last, self._budget, self._hooks, self._means = last, budget, hooks, means
+        self._last, self._hooks, self._means = last, hooks, means
         ending = Ending(
             trials=budget.trials,
             window=budget.window,
@@ -99,6 +99,7 @@ class IslandSearch:
             ending=ending,
             signs=means.signs,
             until_s=budget.until_s,
+            designs=budget.designs,
         )
         of_islands = (trial for trial in known if trial.number < bounds.limit)
         self._islands = Archipelago(bounds, hooks, of_islands)
@@ -117,10 +118,7 @@ class IslandSearch:
     @property
     def is_whole(self) -> bool:
         """True if no design was left to propose; see ``Search``."""
-        designs = self._budget.designs
-        if self._is_last:
-            return self._last.is_whole
-        return designs is not None and self._islands.known_designs >= designs
+        return self._last.is_whole if self._is_last else self._islands.knows_all
 
     def run(self) -> None:
         """Search until the budget is spent, the space is exhausted or someone says stop."""

@@ -98,6 +98,7 @@ class Life:
     known: Sequence[Trial] = ()
     signs: dict[str, int] = field(default_factory=lambda: {"a": 1, "b": -1})
     stops_at: int = 10**9
+    designs: int | None = None
     filed: list[int] = field(default_factory=list)
     folded: list[tuple[int, int]] = field(default_factory=list)
 
@@ -108,7 +109,13 @@ class Life:
             stopping=lambda: len(self.folded) >= self.stops_at,
             filed=lambda trial, row: self.filed.append(trial.number),
         )
-        bounds = Bounds(rounds=ROUNDS, limit=self.limit, ending=self.ending, signs=self.signs)
+        bounds = Bounds(
+            rounds=ROUNDS,
+            limit=self.limit,
+            ending=self.ending,
+            signs=self.signs,
+            designs=self.designs,
+        )
         found = Archipelago(bounds, hooks, self.known)
         until_s = time.monotonic() + 20
 
@@ -130,7 +137,7 @@ def check_rows(found: Archipelago, count: int) -> None:
             own = replace(own, evaluation=blank, worker="", repeats=before)
         assert row == own
     assert len(found.trials) == count
-    assert found.known_designs == len(first) == count - found.duplicates
+    assert len(first) == count - found.duplicates
     assert [row.number for row in found.finished()] == list(range(count))
     assert found.is_done
 
@@ -169,6 +176,15 @@ def test_the_round_after_the_one_that_ends_the_search_is_the_last(
     assert not found.is_short
     short = Life(Scripted((99, 13, 99), at_once), ending=ending).lived()
     check_rows(short, min(40, turn + 12))
+
+
+@pytest.mark.parametrize("at_once", [1, LENGTH])
+def test_islands_end_once_every_design_of_the_space_is_known(at_once: int) -> None:
+    for designs, count in ((23, 36), (24, 48), (34, 48), (35, 60), (99, 60), (None, 60)):
+        found = Life(Scripted((99, 99, 99), at_once), designs=designs).lived()
+        check_rows(found, count)
+        assert found.knows_all == (designs is not None and designs < 99)
+        assert not found.is_short
 
 
 @pytest.mark.parametrize("designs", [(99, 99, 99), (99, 13, 99)])

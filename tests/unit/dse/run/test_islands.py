@@ -17,7 +17,10 @@ from dse.run.islands import host, messages
 from dse.run.islands.fleet import MOST_LOSSES, Callbacks, Fleet
 from dse.run.islands.messages import Order, Report, Rounds
 from dse.run.proposing import island_seed
+from dse.run.runner import Runner
+from dse.run.watcher import Unwatched
 from dse.study.compile import compile_study
+from dse.study.trials import Trial
 from simcore import ConfigError, SimulationError
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "support"))
@@ -95,6 +98,58 @@ def test_islands_without_designs_left_leave_the_rest_to_one_search() -> None:
     assert {tuple(result.rows[at].evaluation.objectives.values()) for at in result.front} == (
         exact_front(study)
     )
+
+
+SMALL: dict[str, Any] = {
+    **STUDY,
+    "space": {
+        **STUDY["space"],
+        "axes": {
+            "plan.micro_batch": {"choices": [1, 2]},
+            "platform.dimensions[0].bandwidth": {"ladder": ["20 GB/s", "200 GB/s"]},
+        },
+    },
+}
+"""A study of 144 designs, of which 12 are known to be infeasible."""
+
+
+class Stopping(Unwatched):
+    """Ctrl-C after so many rows."""
+
+    def __init__(self, rows: int) -> None:
+        self._left = rows
+
+    def folded(self, trial: Trial, duplicates: int) -> None:
+        self._left -= 1
+
+    def stopping(self) -> bool:
+        return self._left <= 0
+
+
+def test_islands_that_lack_designs_find_the_same_after_a_stop(tmp_path: Path) -> None:
+    search = {"sampler": "local", "trials": 400, "islands": 2, "window": 8}
+    study = compile_study({**SMALL, "search": {**SMALL["search"], **search}})
+
+    def run(out: Path, *, resume: bool, rows: int = 1000) -> pd.DataFrame:
+        found = Runner(study, out=out, resume=resume, watcher=Stopping(rows)).search(None)
+        if rows == 1000:
+            pd.testing.assert_frame_equal(table(dse.load_study(out)), table(found))
+        return table(found)
+
+    whole = run(tmp_path / "whole", resume=False)
+    assert 132 < len(whole) < 400
+    pd.testing.assert_frame_equal(run(tmp_path / "whole", resume=True), whole)
+    run(tmp_path / "part", resume=False, rows=120)
+    pd.testing.assert_frame_equal(run(tmp_path / "part", resume=True), whole)
+
+
+@pytest.mark.parametrize("trials", [60, 400])
+def test_islands_end_once_all_designs_are_known_and_tell_so(trials: int) -> None:
+    result = searched(SMALL, sampler="random", trials=trials, islands=3, window=8)
+    new = {str(row.design) for row in result.rows if row.repeats is None}
+    knows_all = len(new) == 144
+    assert knows_all == (trials == 400) == (len(result.rows) < trials)
+    assert ("optimality_gap" in result.summary) == knows_all
 
 
 def test_a_design_that_is_ruled_out_is_so_by_the_trial_that_its_row_names() -> None:
