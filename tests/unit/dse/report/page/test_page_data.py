@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import yaml
 
 import dse
 from dse.evaluate import build_evaluator
-from dse.report.amounts import short_names
+from dse.objectives import OBJECTIVES
+from dse.report.amounts import said_unit, short_names
 from dse.report.front_table import front_table
 from dse.report.page import chosen as chosen_module
 from dse.report.page.axes import axes_of
@@ -42,6 +44,67 @@ def test_of_many_designs_the_front_the_best_and_a_sample_stay_and_that_is_said(
     assert found.kinds.count(FRONT) == len(result.front)
     (told, *_) = found.told
     assert f"{20 - len(result.front)} of {len(whole.rows) - 1 - len(result.front)}" in told
+
+
+def test_of_many_designs_half_are_the_best_and_the_rest_a_sample_of_all(
+    result: dse.StudyResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    front = [result.rows[at] for at in result.front]
+    base = next(row for row in result.rows if row.is_feasible)
+    made = []
+    for place in range(100):
+        goals = dict.fromkeys(base.evaluation.objectives, 1e6 + (place * 37) % 100)
+        own = replace(base.evaluation, objectives=goals)
+        made.append(replace(base, number=1000 + place, evaluation=own))
+    room = len(front) + 20
+    monkeypatch.setattr(chosen_module, "MOST", room)
+    monkeypatch.setattr(chosen_module, "_coarser", lambda result, known: [])
+    monkeypatch.setattr(dse.StudyResult, "compared", [*front, *made])
+    found = chosen_rows(result)
+    kept = [row.number - 1000 for row in found.rows if row.number >= 1000]
+    assert [row.number for row in found.rows[: len(front)]] == [row.number for row in front]
+    assert kept == sorted(kept)
+    assert len(kept) == 20
+    best = {place for place in range(100) if (place * 37) % 100 < 10}
+    assert best <= set(kept)
+    rest = [place for place in kept if place not in best]
+    assert rest[0] < 5
+    assert rest[-1] > 94
+    assert max(b - a for a, b in pairwise(rest)) < 15
+
+
+def test_courses_kinds_and_bands_are_those_of_the_rows(result: dse.StudyResult) -> None:
+    judged = result.study.judged_at(result.rows[result.front[0]].evaluation.fidelity)
+    found = page_data(result, build_evaluator(judged.evaluator_input))
+    front = [result.rows[at] for at in result.front]
+    assert found["trials"][: len(front)] == [row.number for row in front]
+    assert found["kinds"][: len(front)] == [FRONT] * len(front)
+    assert FRONT not in found["kinds"][len(front) :]
+    assert found["recommended"] == [one.trial for one in result.recommended]
+    rows = sorted((r for r in result.compared if r.is_feasible), key=lambda row: row.number)
+    goals = result.study.goals.objectives.items()
+    for (name, sense), axis, course in zip(
+        goals, found["axes"], found["course"]["best"], strict=False
+    ):
+        sign, points, best = 1 if sense == "minimise" else -1, [], float("inf")
+        for row in rows:
+            value = row.evaluation.objectives[name]
+            if sign * value < best:
+                best = sign * value
+                points.append((row.number + 1, value))
+        factor = said_unit(OBJECTIVES[name].unit)[0]
+        told = [number for number, _ in points]
+        assert [number for number, _ in course["points"]] == told
+        values = [value for _, value in course["points"]]
+        assert values == pytest.approx([factor * value for _, value in points], rel=1e-4)
+        own = [factor * row.evaluation.objectives[name] for row in front]
+        assert axis["values"][: len(front)] == pytest.approx(own, rel=1e-5)
+    for name, ends in found["bands"].items():
+        assert len(ends) == len(front) + (result.baseline is not None)
+        values = next((axis["values"] for axis in found["axes"] if axis["name"] == name), [])
+        own = [*values[: len(front)], *values[-1:]]  # the baseline is the last one
+        assert all(low < value < high for (low, high), value in zip(ends, own, strict=False))
+    assert found["bands"]
 
 
 def test_times_of_a_design_add_up_to_its_iteration(result: dse.StudyResult) -> None:
