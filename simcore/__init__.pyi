@@ -107,6 +107,7 @@ from simcore.parts import NetworkBill as NetworkBill  # provisional
 from simcore.parts import Part as Part  # provisional
 from simcore.parts import bill_line as bill_line  # provisional
 from simcore.parts import cabled as cabled  # provisional
+from simcore.parts import cheapest_cables as cheapest_cables  # provisional
 from simcore.parts import merged_lines as merged_lines  # provisional
 from simcore.parts import network_bill as network_bill  # provisional
 from simcore.parts import shipped_parts as shipped_parts  # provisional

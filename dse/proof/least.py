@@ -142,10 +142,46 @@ class LeastMetrics:
         return found
 
 
-@lru_cache(maxsize=_KEPT)
+class _Bounded:
+    """A study as far as its bounds go: how it is carried out has no part in them.
+
+    So the end of a study, whose number of workers has been filled in, has the bounds that its
+    search has worked out.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+
+    def __hash__(self) -> int:
+        return hash((id(self.study.space), self.study.fidelity))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Bounded):
+            return NotImplemented
+        own, its = self.study, other.study
+        return own is its or (
+            own.space is its.space
+            and own.fidelity == its.fidelity
+            and all(getattr(own, name) is getattr(its, name) for name in _OF_STUDY)
+            and all(
+                getattr(own.file, name) is getattr(its.file, name)
+                for name in type(own.file).model_fields
+                if name != "execution"
+            )
+        )
+
+
+_OF_STUDY = ("goals", "reference", "levels", "folder", "files")
+
+
 def least_metrics(study: Study, dimensions: int) -> LeastMetrics:
     """The bounds of *study*, one for all that ask: to know a new plan takes milliseconds."""
-    return LeastMetrics(study, dimensions)
+    return _least_metrics(_Bounded(study), dimensions)
+
+
+@lru_cache(maxsize=_KEPT)
+def _least_metrics(asked: _Bounded, dimensions: int) -> LeastMetrics:
+    return LeastMetrics(asked.study, dimensions)
 
 
 def least_objectives(study: Study, designs: Sequence[Design], *, closer: bool) -> Floats | None:
@@ -165,7 +201,7 @@ def least_objectives(study: Study, designs: Sequence[Design], *, closer: bool) -
         check_bounded_objectives(study)
     except ConfigError:
         return None
-    space = _genomes(study)
+    space = _genomes(_Bounded(study))
     genomes = [space.genome(design) for design in designs]
     result = np.full((len(designs), len(study.goals.objectives)), -np.inf)
     for count in space.counts:
@@ -182,5 +218,5 @@ def least_objectives(study: Study, designs: Sequence[Design], *, closer: bool) -
 
 
 @lru_cache(maxsize=_KEPT)
-def _genomes(study: Study) -> GenomeSpace:
-    return GenomeSpace(study.space)
+def _genomes(asked: _Bounded) -> GenomeSpace:
+    return GenomeSpace(asked.study.space)

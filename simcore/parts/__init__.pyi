@@ -5,6 +5,7 @@ from simcore.parts.cables import RACK_M as RACK_M
 from simcore.parts.cables import ROW_M as ROW_M
 from simcore.parts.cables import Links as Links
 from simcore.parts.cables import cabled as cabled
+from simcore.parts.cables import cheapest_cables as cheapest_cables
 from simcore.parts.catalogue import Catalogue as Catalogue
 from simcore.parts.catalogue import shipped_parts as shipped_parts
 from simcore.parts.lines import BillLine as BillLine

@@ -35,16 +35,21 @@ class Links:
     ends: tuple[str, ...]
 
 
-def cabled(links: Links, parts: Catalogue, group: str) -> list[BillLine]:
-    """Cables, and modules where they need some, of the cheapest kind that reaches."""
+def cheapest_cables(links: Links, parts: Catalogue) -> list[tuple[str, Part]]:
+    """Cables, and modules where they need some, of the cheapest kind that reaches: one per link."""
     options = [
         list(_parts_of(links, name, part, parts))
         for name, part in parts.cables(links.gbps, links.length_m)
     ]
-    # lines are made of the best alone: fabrics are wired in thousands of ways
-    best = min(
+    return min(
         options, key=lambda bought: plain_sum(links.count * (x.price_usd or 0.0) for _, x in bought)
     )
+
+
+def cabled(links: Links, parts: Catalogue, group: str) -> list[BillLine]:
+    """Lines of the cables and modules that ``cheapest_cables`` names."""
+    # lines are made of the best alone: fabrics are wired in thousands of ways
+    best = cheapest_cables(links, parts)
     return [bill_line(group, name, part, links.count) for name, part in best]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, prod
+from typing import NamedTuple
 
 from dse.costs.bill.cabling import switched
 from dse.costs.fabrics import FabricCounts
@@ -22,7 +23,7 @@ from simcore import (
     Part,
     Platform,
     bill_line,
-    cabled,
+    cheapest_cables,
     merged_lines,
     plain_sum,
 )
@@ -44,10 +45,36 @@ class Wired:
     port_gbps: float
     lines: tuple[BillLine, ...]
 
+
+Bought = list[tuple[str, Part, float]]
+"""Names of parts, the parts, and how many of each; the same part may be there several times."""
+
+
+class _Way(NamedTuple):
+    """One way to buy a fabric: ports of an NPU, speed of each, and all that is bought.
+
+    Lines of a bill are made of the cheapest alone: fabrics are wired in thousands of ways.
+    """
+
+    ports_per_npu: int
+    port_gbps: float
+    bought: Bought
+
     @property
     def usd(self) -> float:
-        """Typical price of all lines."""
-        return plain_sum(one.usd for one in self.lines)
+        """Typical price of all lines, added as the bill adds them: part by part."""
+        found: dict[str, float] = {}
+        for name, part, count in self.bought:
+            usd = count * (part.price_usd or 0.0)
+            found[name] = found[name] + usd if name in found else usd
+        return plain_sum(found.values())
+
+    def wired(self) -> Wired:
+        """Fabric bought in this way, with its lines of a bill."""
+        lines = [bill_line(GROUP, name, part, count) for name, part, count in self.bought]
+        return Wired(
+            ports_per_npu=self.ports_per_npu, port_gbps=self.port_gbps, lines=merged_lines(lines)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +186,7 @@ def wire(need: FabricNeed, parts: Catalogue) -> Wired:
     if not found:
         reason = f"no switch of the parts list joins {need.joined} endpoints in three tiers"
         raise InfeasibleError("parts", reason)
-    return min(found, key=lambda way: way.usd)
+    return min(found, key=lambda way: way.usd).wired()
 
 
 @lru_cache(maxsize=1024)  # prices change from one bill to the next, what is counted does not
@@ -188,7 +215,7 @@ def leaves_and_spines(need: FabricNeed, radix: int) -> tuple[FabricCounts, ...]:
     return tuple(found.values())
 
 
-def _ways(need: FabricNeed, port_gbps: float, parts: Catalogue) -> Iterator[Wired]:
+def _ways(need: FabricNeed, port_gbps: float, parts: Catalogue) -> Iterator[_Way]:
     side_by_side = max(1, ceil(need.gbps / port_gbps - 1e-9))
     if not need.has_switch:
         yield _direct(need, port_gbps, side_by_side, parts)
@@ -239,27 +266,27 @@ def _fabric(
     counts: FabricCounts,
     switch: tuple[str, Part, int],
     parts: Catalogue,
-) -> Wired:
+) -> _Way:
     """All fabrics of the machine, with *planes* ports of each NPU side by side."""
     name, part, radix = switch
     copies = ceil(need.npus / need.joined) * planes
     boxes, stages = switched(counts, port_gbps, (name, part), need.joined <= need.npus_per_rack)
-    lines = [bill_line(GROUP, box, of, count * copies) for box, of, count in boxes]
+    bought: Bought = [(box, of, count * copies) for box, of, count in boxes]
     if len(counts.switches) == 1:  # small fabrics share a switch
-        lines = [bill_line(GROUP, name, part, ceil(copies / (radix // need.joined)))]
+        bought = [(name, part, ceil(copies / (radix // need.joined)))]
     for stage in stages:
         every = Links(
             count=stage.count * copies, gbps=stage.gbps, length_m=stage.length_m, ends=stage.ends
         )
-        lines += cabled(every, parts, GROUP)
-    return Wired(
-        ports_per_npu=planes,
-        port_gbps=port_gbps,
-        lines=merged_lines([*_cards(need, port_gbps, planes, parts), *lines]),
-    )
+        bought += _cables(every, parts)
+    return _Way(planes, port_gbps, [*_cards(need, port_gbps, planes, parts), *bought])
 
 
-def _direct(need: FabricNeed, port_gbps: float, side_by_side: int, parts: Catalogue) -> Wired:
+def _cables(links: Links, parts: Catalogue) -> Bought:
+    return [(name, part, links.count) for name, part in cheapest_cables(links, parts)]
+
+
+def _direct(need: FabricNeed, port_gbps: float, side_by_side: int, parts: Catalogue) -> _Way:
     """Cables from NPU to NPU."""
     ports = need.links_per_npu * side_by_side
     length_m = RACK_M if need.joined <= need.npus_per_rack else ROW_M
@@ -268,15 +295,15 @@ def _direct(need: FabricNeed, port_gbps: float, side_by_side: int, parts: Catalo
     links = Links(
         count=need.npus * ports // 2, gbps=port_gbps, length_m=length_m, ends=("nic", "nic")
     )
-    lines = [*_cards(need, port_gbps, ports, parts), *cabled(links, parts, GROUP)]
-    return Wired(ports_per_npu=ports, port_gbps=port_gbps, lines=merged_lines(lines))
+    bought = [*_cards(need, port_gbps, ports, parts), *_cables(links, parts)]
+    return _Way(ports, port_gbps, bought)
 
 
-def _cards(need: FabricNeed, port_gbps: float, ports: int, parts: Catalogue) -> list[BillLine]:
+def _cards(need: FabricNeed, port_gbps: float, ports: int, parts: Catalogue) -> Bought:
     """Network cards beyond those of the server."""
     own = need.has_cards if port_gbps <= need.card_gbps else 0
     bought = max(0, ports - own)
     if not bought:
         return []
     name, part = parts.at_speed("nic", port_gbps)
-    return [bill_line(GROUP, name, part, bought * need.npus)]
+    return [(name, part, bought * need.npus)]

@@ -1,13 +1,14 @@
 """Bills of whole machines: published sheet, ports, custom parts, ranges."""
 
 from math import ceil
+from random import Random
 
 import pytest
 
 from dse.costs import COSTS, load_prices
 from dse.costs.bill import Bill, Biller
-from dse.costs.bill.scale_out import FabricNeed, leaves_and_spines
-from simcore import Dimension, Platform, load_npu, load_platform
+from dse.costs.bill.scale_out import FabricNeed, _ways, leaves_and_spines, wire
+from simcore import Catalogue, Dimension, Platform, load_npu, load_platform, plain_sum
 
 BILLER = Biller(load_prices())
 
@@ -166,3 +167,24 @@ def test_the_cost_model_is_the_bill_and_tells_its_range() -> None:
     cost, found = COSTS["bill_of_materials"](load_prices()).cost(platform), BILLER.bill(platform)
     assert cost.total == pytest.approx(found.usd)
     assert (cost.low, cost.high) == (found.low_usd, found.high_usd)
+
+
+def test_a_fabric_is_wired_in_the_way_whose_bill_is_the_lowest() -> None:
+    parts, rng = Catalogue(load_prices().parts), Random(7)
+    for _ in range(60):
+        need = FabricNeed(
+            npus=2048,
+            joined=rng.choice([2, 8, 16, 64, 512, 2048]),
+            links_per_npu=rng.choice([1, 2]),
+            gbps=rng.choice([50.0, 100.0, 200.0, 400.0]),
+            has_switch=rng.random() < 0.8,
+            tiers=rng.choice([1, 2, 3]),
+            oversubscription=rng.choice([1.0, 2.0, 8.0]),
+            npus_per_rack=32,
+            has_cards=rng.choice([0, 1, 2]),
+            card_gbps=200.0,
+        )
+        ways = [way for speed in parts.speeds_gbps() for way in _ways(need, speed, parts)]
+        bills = [plain_sum(line.usd for line in way.wired().lines) for way in ways]
+        assert [way.usd for way in ways] == bills  # to the last bit
+        assert wire(need, parts) == ways[bills.index(min(bills))].wired()

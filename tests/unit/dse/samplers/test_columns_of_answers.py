@@ -10,6 +10,7 @@ import pytest
 from dse.objectives import Aggregate, Goals, Limit, Objective, Scenario
 from dse.proof.least import LeastColumns, least_metrics, least_objectives
 from dse.rank.pareto import Front, beaten
+from dse.run.stage import with_workers
 from dse.samplers.design import Genomes, GenomeSpace
 from dse.samplers.design.archive import Archive
 from dse.samplers.design.screen import screen_of
@@ -185,3 +186,15 @@ def test_garbage_is_collected_as_before_once_a_study_has_ended() -> None:
         assert gc.get_freeze_count() > 0
     assert gc.get_threshold() == before
     assert gc.get_freeze_count() == 0
+
+
+def test_the_bounds_of_a_study_are_those_of_the_same_with_its_workers_filled_in() -> None:
+    study = load_study_file("p5_vit22b_64.yaml")
+    dimensions = next(iter(study.space.dimensions))
+    known = least_metrics(study, dimensions)
+    assert least_metrics(with_workers(study, 3), dimensions) is known
+    assert least_metrics(study.judged_at("congestion_unaware"), dimensions) is not known
+    assert least_metrics(load_study_file("p5_vit22b_64.yaml"), dimensions) is not known
+    run = {**study.file.run, "backend": "congestion_aware"}
+    other = replace(study, file=study.file.model_copy(update={"run": run}))
+    assert least_metrics(other, dimensions) is not known
