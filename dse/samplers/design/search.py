@@ -21,7 +21,7 @@ from dse.samplers.base import Prices
 from dse.samplers.design.archive import Archive
 from dse.samplers.design.bred import Bred
 from dse.samplers.design.breeder import Breeder
-from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes, Keys
+from dse.samplers.design.columns.genomes import Flags, Floats, Genome, Genomes, Keys, keyed
 from dse.samplers.design.columns.space import GenomeSpace
 from dse.samplers.design.elite import Elite
 from dse.samplers.design.model.aims import Aims, EachByItself, TimeAlone
@@ -170,9 +170,7 @@ class DesignSearch:
         What happens then is what would have happened if as many designs had always been open as
         now: ``len(asked) - len(outcomes)``, or as *opened* says.
         """
-        told, keys = len(outcomes), _keys(asked)
-        for genome, key in zip(asked, keys.tolist(), strict=True):
-            genome.__dict__["key"] = key  # all at once: one by one takes twenty times as long
+        told, keys = len(outcomes), keyed(asked)
         lessons = [self._settings.lesson]
         while lessons[-1] <= told:
             lessons.append(self._settings.next_lesson(lessons[-1]))
@@ -368,10 +366,6 @@ _WHOLE = 1 << 10
 
 _CHILDREN, _UNTRIED = 1, 4
 """Kinds of luck that children and untried plans are bred with; those of pools lie between."""
-
-
-def _keys(genomes: Sequence[Genome]) -> Keys:
-    return Genomes.of(genomes).keys() if genomes else np.zeros(0, np.int64)
 
 
 def _any(genome: Genome) -> bool:

@@ -126,3 +126,13 @@ class Genomes:
     def without(self, others: "Genomes") -> "Genomes":
         """The genomes that are not among *others*."""
         return self.at(~np.isin(self.keys(), others.keys()))
+
+
+def keyed(genomes: Sequence[Genome]) -> Keys:
+    """Keys of all *genomes*, which know theirs from now on; one by one takes far longer."""
+    if not genomes:
+        return np.zeros(0, np.int64)
+    keys = Genomes.of(genomes).keys()
+    for genome, key in zip(genomes, keys.tolist(), strict=True):
+        genome.__dict__["key"] = key
+    return keys
