@@ -70,8 +70,9 @@ class Rounds:
         """Trials that an island has proposed once it knows the outcomes of *told* ones."""
         turn = self.turn(told)
         first, end = self.begin(turn), self.begin(turn + 1)
-        once = max(AT_ONCE, (end - first) // 2) if end - first > self.length else AT_ONCE
-        return min(first + ((told - first) // once + 1) * once, end)
+        if end - first > self.length:
+            return end
+        return min(first + ((told - first) // AT_ONCE + 1) * AT_ONCE, end)
 
     def _add_round(self) -> None:
         own = self._begins[-1]
