@@ -144,7 +144,11 @@ class Archipelago:
         """
         self._crew = crew
         calls = Callbacks(
-            orders=self._orders, moved=self._moved, waiting=waiting, happened=happened
+            orders=self._orders,
+            reported=self._reported,
+            moved=self._moved,
+            waiting=waiting,
+            happened=happened,
         )
         fleet = Fleet(crew, self._rounds.islands, limits, calls)
         while True:
@@ -152,10 +156,7 @@ class Archipelago:
                 fleet.send()
             elif not fleet.is_busy and not self._reports:
                 return fleet.ready
-            for report in fleet.receive(0.0 if self._reports else WAIT_S):
-                self._advance(report)
-                self._facts.add(report)
-                self._reports.append(report)
+            fleet.receive(0.0 if self._reports else WAIT_S)
             if not self._is_stopping:
                 fleet.send()  # islands go on while their trials are filed
             if self._file_some():
@@ -209,6 +210,11 @@ class Archipelago:
             return self.trials[number]
         return self._came.trials.get(number) or self._known.get(number)
 
+    def _reported(self, report: Report) -> None:
+        self._advance(report)
+        self._facts.add(report)
+        self._reports.append(report)
+
     def _moved(self, island: int, is_suspect: bool) -> None:
         """An island begins anew, on another worker."""
         while self._reports:  # so that nothing is evaluated twice
@@ -242,8 +248,6 @@ class Archipelago:
     def _advance(self, report: Report) -> None:
         """Note how far an island has come."""
         course, island = self._courses[report.island], report.island
-        if (course.turn, course.place) != (report.turn, report.first):
-            return  # it has begun anew since
         course.place += report.count
         if report.is_exhausted:
             course.is_exhausted = True

@@ -41,6 +41,7 @@ class Callbacks:
 
     Attributes:
         orders: What an island may do next; none: it has to wait.
+        reported: Called for each report that has come in, before its island moves, if it does.
         moved: Called for each island that must begin anew on another worker, with whether a design
             may have ended its worker.
         waiting: Called in between.
@@ -48,6 +49,7 @@ class Callbacks:
     """
 
     orders: Callable[[int], list[Order]]
+    reported: Callable[[Report], None]
     moved: Callable[[int, bool], None]
     waiting: Callable[[], None]
     happened: Callable[[str, str], None]
@@ -105,21 +107,19 @@ class Fleet:
         """Ask what islands may do that had to wait: there are news."""
         self._awake |= self._seats.keys()
 
-    def receive(self, timeout_s: float) -> list[Report]:
-        """Reports that have come in; waits at most about *timeout_s*, and may return none.
+    def receive(self, timeout_s: float) -> None:
+        """Take what has come in; waits at most about *timeout_s*.
 
         Raises:
             SimulationError: Workers cannot start, have been missing for long, or an island cannot
                 go on.
         """
         self._calls.waiting()
-        reports: list[Report] = []
         for message in self._crew.receive(timeout_s):
-            reports += self._read(message)
+            self._read(message)
         for kind, text in self._crew.events():
             self._calls.happened(kind, text)
         self._watch()
-        return reports
 
     def _may_have(self, seat: _Seat) -> bool:
         """One worker of each machine goes first: it compiles, the others load what it compiled."""
@@ -158,30 +158,34 @@ class Fleet:
         self._homeless.append(island)
         self._calls.moved(island, is_suspect)
 
-    def _read(self, message: Message) -> list[Report]:
+    def _read(self, message: Message) -> None:
         if message.machine:
             self._seats[message.worker] = _Seat(machine=message.machine)
             self._has_changed = True
-            return []
+            return
         if message.death is not None:
             is_suspect = message.death.failure != "lost_node"
             self._lost(message.worker, message.death.reason, is_suspect=is_suspect)
-            return []
+            return
         seat = self._seats[message.worker]
         if seat.machine not in self._warm:
             self._warm.add(seat.machine)
             self.wake()
         self._awake.add(message.worker)
-        reports: list[Report] = list(message.answers)
-        if any(report.is_out_of_memory for report in reports):
+        pairs = zip(seat.chunk, message.answers, strict=False)  # the last ones wait where time ends
+        seat.chunk = [order for order, report in pairs if report.is_out_of_memory]
+        for report in message.answers:
+            self._take(report)
+        if seat.chunk:
             self._lost(message.worker, "the memory did not suffice", is_suspect=True)
-        seat.chunk = ()
-        for report in reports:
-            if report.error:
-                raise SimulationError(f"island {report.island} cannot go on: {report.error}")
-            if report.count:
-                self._losses[report.island] = 0
-        return [report for report in reports if not report.is_out_of_memory]
+
+    def _take(self, report: Report) -> None:
+        if report.error:
+            raise SimulationError(f"island {report.island} cannot go on: {report.error}")
+        if report.count:
+            self._losses[report.island] = 0
+        if not report.is_out_of_memory:
+            self._calls.reported(report)
 
     def _lost(self, worker: int, reason: str, *, is_suspect: bool) -> None:
         seat = self._seats.pop(worker, None)

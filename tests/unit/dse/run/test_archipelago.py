@@ -13,6 +13,7 @@ import pytest
 from dse.evaluate import Crew, Evaluation, Limits
 from dse.evaluate.workers.crew import Death, Message, Shared
 from dse.run.ending import Ending
+from dse.run.islands import messages
 from dse.run.islands.archipelago import MOST_TOLD, Archipelago, Bounds, _told
 from dse.run.islands.messages import Made, Order, Report, Rounds
 from dse.run.terms import Hooks
@@ -35,12 +36,31 @@ class Scripted(Crew):
     """Workers whose islands have so many designs each, and report some trials at a time."""
 
     def __init__(
-        self, designs: Sequence[int], at_once: int = LENGTH, dies_at: int = -1, slow: int = -1
+        self,
+        designs: Sequence[int],
+        at_once: int = LENGTH,
+        *,
+        dies_at: int = -1,
+        full_at: int = -1,
+        slow: int = -1,
+        rounds: Rounds = ROUNDS,
     ) -> None:
-        """*dies_at*: order at which a worker dies; *slow*: island that reports trial by trial."""
-        self._designs, self._dies_at = designs, dies_at
+        """Workers of islands.
+
+        Args:
+            designs: Of each island.
+            at_once: Trials of a report.
+            dies_at: Order at which a worker dies.
+            full_at: Order for which a worker's memory does not suffice.
+            slow: Island that reports trial by trial.
+            rounds: Of the islands.
+        """
+        self.rounds = rounds
+        self._designs, self._dies_at, self._full_at = designs, dies_at, full_at
         self._at_once = [1 if island == slow else at_once for island in range(ISLANDS)]
-        self._made = [0] * ISLANDS
+        self._made: list[dict[int, int]] = [{}, {}]  # of the islands of each worker
+        self.evaluated: list[int] = []
+        self._exhausted = set[int]()
         self.orders: list[Order] = []
         self.heard: dict[int, Any] = {}
         self._news = deque([Message(worker=worker, machine="m") for worker in range(2)])
@@ -53,31 +73,45 @@ class Scripted(Crew):
         first, self.orders = len(self.orders), [*self.orders, *chunk]
         if first <= self._dies_at < len(self.orders):
             death = Death(failure="crash", reason="it was killed")
-            self._news += [Message(worker=worker, death=death), Message(worker=worker, machine="m")]
+            self._news.append(Message(worker=worker, death=death))
             return
-        self._news.append(Message(worker=worker, answers=tuple(map(self._report, chunk))))
+        going = [order for order in chunk if not order.is_replay]
+        assert len(going) == len({order.island for order in going}), "one round at a time"
+        reports = []
+        for at, order in enumerate(chunk, first):
+            is_full = at == self._full_at
+            full = Report(island=order.island, turn=order.turn, is_out_of_memory=True)
+            reports.append(full if is_full else self._report(order, self._made[worker]))
+        self._news.append(Message(worker=worker, answers=tuple(reports)))
 
-    def _report(self, order: Order) -> Report:
+    def _report(self, order: Order, made: dict[int, int]) -> Report:
         island = order.island
         if order.begins:
-            self._made[island] = 0
+            made[island] = 0
+        assert island in made, "the worker holds the islands that go on"
+        assert island not in self._exhausted, "no design is left"
         if order.news is not None:
             self.heard[order.turn] = order.news.value()
-        own, base = self._made[island], ROUNDS.begin(order.turn)
+        own, base = made[island], self.rounds.begin(order.turn)
         end = min(base + order.share, self._designs[island])
         last = min(end, own + (order.share if order.is_replay else self._at_once[island]))
-        found = [trial_of(ROUNDS.number(island, at)) for at in range(own, last)]
-        known = [number for trial in found for number in (int(trial.design["key"]) + 1, 1)]
+        found = [trial_of(self.rounds.number(island, at)) for at in range(own, last)]
+        keys = [number for trial in found for number in (int(trial.design["key"]) + 1, 1)]
         told = [None if at - base in order.stored else found[at - own] for at in range(own, last)]
-        made = Made(trials=told, rows=[()] * len(told), known=array("q", known))
-        self._made[island] = last
+        news = Made(trials=told, rows=[()] * len(told), known=array("q", keys))
+        self.evaluated += [trial.number for trial in told if trial is not None]
+        made[island] = last
+        is_exhausted = last == self._designs[island] < base + order.share
+        if is_exhausted:
+            self._exhausted.add(island)
         return Report(
             island=island,
             turn=order.turn,
             first=own - base,
             count=len(told),
-            made=Shared(pickle.dumps(made)),
-            is_exhausted=last == self._designs[island] < base + order.share,
+            made=Shared(pickle.dumps(news)),
+            facts={(0, "plan", island, ""): b"fact"} if order.turn == 0 else {},
+            is_exhausted=is_exhausted,
         )
 
     def receive(self, timeout_s: float) -> list[Message]:
@@ -85,6 +119,8 @@ class Scripted(Crew):
         return [self._news.popleft()]
 
     def replace(self, worker: int) -> bool:
+        self._made[worker] = {}
+        self._news.append(Message(worker=worker, machine="m"))
         return True
 
     def close(self) -> None:
@@ -113,7 +149,7 @@ class Life:
             filed=lambda trial, row: self.filed.append(trial.number),
         )
         bounds = Bounds(
-            rounds=ROUNDS,
+            rounds=self.crew.rounds,
             limit=self.limit,
             ending=self.ending,
             signs=self.signs,
@@ -127,6 +163,15 @@ class Life:
 
         found.run(self.crew, Limits(), waiting, lambda kind, text: None)
         return found
+
+
+class Due(Ending):
+    """An end that is due after so many trials."""
+
+    at: int = 0
+
+    def begins(self, rows: Sequence[Trial], asked: int) -> bool:
+        return len(rows) == asked >= self.at
 
 
 def check_rows(found: Archipelago, count: int) -> None:
@@ -168,17 +213,27 @@ def test_the_first_trial_that_an_island_lacks_ends_all_of_them(
 def test_the_round_after_the_one_that_ends_the_search_is_the_last(
     begins: int, at_once: int
 ) -> None:
-    class Due(Ending):
-        def begins(self, rows: Sequence[Trial], asked: int) -> bool:
-            return len(rows) == asked >= begins
-
     ending = Due(trials=60, window=LENGTH, trims=False, signs={"a": 1})
+    ending.at = begins
     found = Life(Scripted((99, 99, 99), at_once), ending=ending).lived()
     turn = -(-begins // 12) * 12
     check_rows(found, min(60, turn + 12))
     assert not found.is_short
     short = Life(Scripted((99, 13, 99), at_once), ending=ending).lived()
     check_rows(short, min(40, turn + 12))
+
+
+def test_the_last_round_is_whole_where_rounds_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "_GROWN", 8)
+    monkeypatch.setattr(messages, "_PART", 2)
+    rounds = Rounds(islands=ISLANDS, length=LENGTH, grows=True)
+    ending = Due(trials=500, window=LENGTH, trims=False, signs={"a": 1})
+    for turn in range(6):
+        ending.at = rounds.begin(turn + 1) * ISLANDS
+        crew = Scripted((500, 500, 500), 500, rounds=rounds)
+        found = Life(crew, limit=500, ending=ending).lived()
+        check_rows(found, rounds.begin(turn + 2) * ISLANDS)
+    assert rounds.size(6) > rounds.size(5) > rounds.size(0), "so that it can fail"
 
 
 @pytest.mark.parametrize("at_once", [1, LENGTH])
@@ -222,6 +277,18 @@ def test_islands_of_a_worker_that_died_begin_anew_and_file_nothing_twice(
         assert (killed.island, killed.turn) in guarded
         anew = [one for one in orders[dies_at + 1 :] if one.begins and one.island == killed.island]
         assert len(anew) == 1
+        told = {of for facts in anew[0].facts for _, _, of, _ in facts.value()}
+        assert told == set(range(ISLANDS)) or dies_at < 9, "the facts of all, its own too"
+
+
+@pytest.mark.parametrize("at_once", [1, LENGTH])
+def test_islands_beside_one_whose_memory_did_not_suffice_begin_anew_with_what_they_reported(
+    at_once: int,
+) -> None:
+    for full_at in (0, 1, 2, 5):
+        crew = Scripted((99, 99, 99), at_once, full_at=full_at)
+        check_rows(Life(crew).lived(), 60)
+        assert sorted(crew.evaluated) == list(range(60)), "each once"
 
 
 def test_news_of_a_round_hold_all_of_it_and_its_best() -> None:

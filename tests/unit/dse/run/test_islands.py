@@ -275,6 +275,7 @@ class Fleeting:
         self.moved: list[tuple[int, bool]] = []
         calls = Callbacks(
             orders=lambda island: [Order(island=island, turn=0, share=1)],
+            reported=lambda report: None,
             moved=lambda island, is_suspect: self.moved.append((island, is_suspect)),
             waiting=lambda: None,
             happened=lambda kind, text: None,
