@@ -41,6 +41,7 @@ class Scripted(Crew):
         at_once: int = LENGTH,
         *,
         dies_at: int = -1,
+        dies_late: bool = False,
         full_at: int = -1,
         slow: int = -1,
         rounds: Rounds = ROUNDS,
@@ -51,12 +52,14 @@ class Scripted(Crew):
             designs: Of each island.
             at_once: Trials of a report.
             dies_at: Order at which a worker dies.
+            dies_late: Whether a worker dies once an island of its has no design left.
             full_at: Order for which a worker's memory does not suffice.
             slow: Island that reports trial by trial.
             rounds: Of the islands.
         """
         self.rounds = rounds
         self._designs, self._dies_at, self._full_at = designs, dies_at, full_at
+        self._dies_late = dies_late
         self._at_once = [1 if island == slow else at_once for island in range(ISLANDS)]
         self._made: list[dict[int, int]] = [{}, {}]  # of the islands of each worker
         self.evaluated: list[int] = []
@@ -71,6 +74,8 @@ class Scripted(Crew):
 
     def send(self, worker: int, chunk: Sequence[Order]) -> None:
         first, self.orders = len(self.orders), [*self.orders, *chunk]
+        if self._dies_late and self._exhausted & self._made[worker].keys():
+            self._dies_late, self._dies_at = False, first
         if first <= self._dies_at < len(self.orders):
             death = Death(failure="crash", reason="it was killed")
             self._news.append(Message(worker=worker, death=death))
@@ -141,7 +146,7 @@ class Life:
     filed: list[int] = field(default_factory=list)
     folded: list[tuple[int, int]] = field(default_factory=list)
 
-    def lived(self) -> Archipelago:
+    def begun(self) -> Archipelago:
         hooks = Hooks(
             finished=lambda trial: None,
             folded=lambda trial, duplicates: self.folded.append((trial.number, duplicates)),
@@ -155,7 +160,10 @@ class Life:
             signs=self.signs,
             designs=self.designs,
         )
-        found = Archipelago(bounds, hooks, self.known)
+        return Archipelago(bounds, hooks, self.known)
+
+    def lived(self) -> Archipelago:
+        found = self.begun()
         until_s = time.monotonic() + 20
 
         def waiting() -> None:
@@ -281,6 +289,13 @@ def test_islands_of_a_worker_that_died_begin_anew_and_file_nothing_twice(
         assert told == set(range(ISLANDS)) or dies_at < 9, "the facts of all, its own too"
 
 
+def test_an_island_without_designs_is_not_begun_anew() -> None:
+    crew = Scripted((99, 99, 13), slow=0, dies_late=True)
+    check_rows(Life(crew).lived(), 41)
+    begun = [order.island for order in crew.orders if order.begins]
+    assert sorted(begun) == [0, 0, 1, 2]
+
+
 @pytest.mark.parametrize("at_once", [1, LENGTH])
 def test_islands_beside_one_whose_memory_did_not_suffice_begin_anew_with_what_they_reported(
     at_once: int,
@@ -289,6 +304,15 @@ def test_islands_beside_one_whose_memory_did_not_suffice_begin_anew_with_what_th
         crew = Scripted((99, 99, 99), at_once, full_at=full_at)
         check_rows(Life(crew).lived(), 60)
         assert sorted(crew.evaluated) == list(range(60)), "each once"
+
+
+def test_rows_that_are_taken_up_as_they_are_count_as_they_did() -> None:
+    life, again = Life(Scripted((99, 99, 99))), Life(Scripted((99, 99, 99)))
+    found, taken = life.lived(), again.begun()
+    taken.adopt(found.trials)
+    check_rows(taken, 60)
+    assert again.folded == life.folded
+    assert found.duplicates > 0, "so that it can fail"
 
 
 def test_news_of_a_round_hold_all_of_it_and_its_best() -> None:

@@ -1,0 +1,256 @@
+"""One island on its worker, and the end behind all islands, with searches that are scripted."""
+
+import math
+import pickle
+import time
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse.evaluate import Evaluation
+from dse.evaluate.workers.crew import Shared
+from dse.run.islands import island, search
+from dse.run.islands.island import Island
+from dse.run.islands.messages import Made, News, Order, Report, Rounds
+from dse.run.islands.search import IslandSearch, Means
+from dse.run.terms import Budget, Hooks
+from dse.study.trials import Trial
+
+NUMBER = 1
+ROUNDS = Rounds(islands=3, length=4)
+
+
+def trial_of(number: int, key: int, **more: Any) -> Trial:
+    outcome = Evaluation(state="complete", objectives={"a": 1.0 + key}, duration_s=1.0)
+    return Trial(number=number, design={"key": key}, evaluation=outcome, **more)
+
+
+class Scripted:
+    """A search whose trials are known beforehand; each one is awaited."""
+
+    def __init__(
+        self, proposer: Any, evaluations: Any, budget: Budget, hooks: Hooks, *, screen: Any
+    ) -> None:
+        self.hooks = hooks
+        self.trials: list[Trial] = []
+        self.asked, self.is_exhausted = 0, False
+        self.pauses: list[int] = []
+        self.expected: dict[int, Trial] = {}
+        self.heard: list[int] = []
+
+    def run(self) -> None:
+        while not self.hooks.stopping():
+            if self.hooks.pausing():
+                self.pauses.append(self.asked)
+                return
+            repeats = 0 if self.asked == 2 else None
+            self.trials.append(trial_of(self.asked, self.asked, repeats=repeats))
+            self.hooks.keyed(10 + self.asked, 20 + self.asked)
+            self.asked += 1
+
+    def expect(self, trials: Iterable[Trial]) -> None:
+        self.expected |= {trial.number: trial for trial in trials}
+
+    def hear(self, trials: Sequence[Trial], known: Any) -> None:
+        self.heard += [trial.number for trial in trials]
+
+
+class Screen:
+    """A screen that has worked out nothing."""
+
+    def __init__(self, *given: Any) -> None:
+        return
+
+    def worked_out(self) -> dict[Any, Any]:
+        return {}
+
+
+class Here:
+    """An island of its own kind: the search within is scripted."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        made: list[Scripted] = []
+
+        def scripted(*given: Any, **more: Any) -> Scripted:
+            made.append(Scripted(*given, **more))
+            return made[0]
+
+        monkeypatch.setattr(island, "Search", scripted)
+        monkeypatch.setattr(island, "row_of", lambda table, trial: (table, trial))
+        monkeypatch.setattr(island, "StudyScreen", Screen)
+        monkeypatch.setattr(island, "study_proposer", lambda *given, **more: None)
+        study: Any = _Study()
+        nothing: Any = None
+        self.island = Island(study, NUMBER, ROUNDS, (), nothing, nothing)
+        self.search = made[0]
+
+    def go_on(self, turn: int, until_s: float = math.inf, **more: Any) -> tuple[Report, Made]:
+        order = Order(island=NUMBER, turn=turn, share=4, provenance=5, **more)
+        report = self.island.go_on(order, until_s)
+        assert report.made is not None
+        return report, report.made.value()
+
+
+class _Study:
+    """As much of a study as an island looks at."""
+
+    class file:
+        class search:
+            repeats = False
+
+
+def test_an_island_reports_what_it_made_under_the_numbers_of_the_study(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = Here(monkeypatch)
+    report, made = here.go_on(0)
+    assert (report.island, report.turn, report.first, report.count) == (NUMBER, 0, 0, 4)
+    rows = [trial_of(3 * own + NUMBER, own, provenance=5) for own in range(4)]
+    assert made.trials == rows, "which of them are repeats is told by the driver alone"
+    assert made.rows == [("trial", row) for row in rows]
+    assert made.known == array("q", [10, 20, 11, 21, 12, 22, 13, 23])
+    report, made = here.go_on(1)
+    assert (report.turn, report.first, report.count) == (1, 0, 4)
+    assert made.known[:2] == array("q", [14, 24])
+
+
+def test_what_is_stored_is_expected_as_if_it_were_new_and_told_if_it_is_another_design(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = Here(monkeypatch)
+    here.go_on(0)
+    stored = {0: trial_of(13, 4), 2: trial_of(19, 6, repeats=3), 3: trial_of(22, 99)}
+    _, made = here.go_on(1, stored=stored)
+    assert here.search.expected == {
+        4 + place: replace(trial, number=4 + place, repeats=None) for place, trial in stored.items()
+    }
+    found = [None, trial_of(16, 5, provenance=5), None, trial_of(22, 7, provenance=5)]
+    assert made.trials == found
+    assert [bool(row) for row in made.rows] == [False, True, False, True]
+
+
+def test_an_island_hears_the_news_once_and_nothing_of_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = Here(monkeypatch)
+    news = News(trials=[trial_of(n, n) for n in range(6)], known=np.array([[1, 1]], np.int64))
+    shared = Shared(pickle.dumps(news))
+    for until_s in (0.0, math.inf):
+        here.go_on(0, until_s, news=shared)
+        assert here.search.heard == [0, 2, 3, 5]
+
+
+def test_an_island_reports_once_its_time_is_up_and_one_trial_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = Here(monkeypatch)
+    for turn, place in [(0, 0), (0, 1), (0, 2)]:
+        report, made = here.go_on(turn, until_s=time.monotonic())
+        assert (report.first, report.count, len(made.trials)) == (place, 1, 1)
+    report, _ = here.go_on(0, until_s=math.inf)
+    assert (report.first, report.count) == (3, 1)
+    assert here.go_on(1, until_s=math.inf)[0].count == 4
+    assert here.search.pauses == [1, 2, 3]
+
+
+@dataclass
+class Islands:
+    """Islands that find some rows at once, or take up those that are there."""
+
+    rows: Sequence[Trial]
+    adopted: Sequence[Trial] = ()
+    lives: int = 0
+    trials: Sequence[Trial] = ()
+    is_done: bool = True
+    is_short: bool = False
+    facts: Sequence[Shared] = (Shared(b"\x80\x04K\x01."), Shared(b"\x80\x04K\x02."))
+
+    def run(self, *given: Any) -> dict[int, str]:
+        self.lives += 1
+        self.trials = self.rows
+        return {0: "m"}
+
+    def adopt(self, rows: Sequence[Trial]) -> None:
+        self.adopted = self.trials = rows
+
+
+@dataclass
+class Last:
+    """The search at the end; notes what it goes on from."""
+
+    taken: Sequence[Trial] = ()
+    runs: int = 0
+
+    def take_up(self, trials: Sequence[Trial]) -> bool:
+        self.taken = trials
+        return True
+
+    def run(self) -> None:
+        self.runs += 1
+
+
+@dataclass
+class Whole:
+    """A study's search by islands, of so many rows before its end."""
+
+    first_of_end: int | None
+    known: Sequence[Trial]
+    ended: list[int] = field(default_factory=list)
+    took: list[Any] = field(default_factory=list)
+
+    def run(self, monkeypatch: pytest.MonkeyPatch, rows: Sequence[Trial]) -> tuple[Islands, Last]:
+        islands = Islands(rows)
+        monkeypatch.setattr(search, "Archipelago", lambda *given: islands)
+        ready: list[Any] = []
+        nothing: Any = None
+        dispatcher: Any = type("Ready", (), {"take_over": ready.append})
+        hooks = Hooks(
+            finished=_ignore, folded=_ignore, stopping=lambda: False, ending=self.ended.append
+        )
+        means = Means(
+            signs={},
+            trims=False,
+            crew=nothing,
+            dispatcher=dispatcher,
+            limits=nothing,
+            waiting=_ignore,
+            happened=_ignore,
+            forget=_ignore,
+            take=self.took.append,
+            first_of_end=self.first_of_end,
+        )
+        last: Any = Last()
+        budget = Budget(trials=100, window=4)
+        IslandSearch(last, ROUNDS, budget, hooks, self.known, means).run()
+        assert len(ready) == islands.lives
+        return islands, last
+
+
+_ignore: Callable[..., None] = lambda *given: None  # noqa: E731
+
+
+def test_rows_before_a_known_end_are_taken_as_they_are_if_all_of_them_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [trial_of(number, number) for number in range(30)]
+    cases: list[tuple[int | None, list[Trial], bool]] = [
+        (20, rows, True),
+        (20, rows[:20], True),
+        (20, rows[:19], False),
+        (20, rows[:7] + rows[8:], False),
+        (None, rows, False),
+        (0, [], False),
+    ]
+    for first, known, is_there in cases:
+        whole = Whole(first, known)
+        islands, last = whole.run(monkeypatch, rows[:20])
+        assert islands.lives == (not is_there)
+        assert islands.adopted == (rows[:20] if is_there else ())
+        assert last.taken == rows[:20]
+        assert last.runs == 1
+        assert whole.ended == ([] if is_there else [20]), "the end is noted when it begins"
+        assert whole.took == [1, 2], "what islands worked out is not worked out again"
