@@ -79,8 +79,9 @@ class Host:
         with files_kept(self._input.study.files):
             for order in chunk:
                 assert isinstance(order, Order), "chunks hold designs or orders"
-                reports.append(self._report(order, until_s))
-                if time.monotonic() >= until_s or reports[-1].error:
+                found = self._report(order, until_s)
+                reports.append(found)
+                if time.monotonic() >= until_s or found.error or found.is_out_of_memory:
                     break
         return reports
 

@@ -84,9 +84,11 @@ class Scripted(Crew):
         assert len(going) == len({order.island for order in going}), "one round at a time"
         reports = []
         for at, order in enumerate(chunk, first):
-            is_full = at == self._full_at
-            full = Report(island=order.island, turn=order.turn, is_out_of_memory=True)
-            reports.append(full if is_full else self._report(order, self._made[worker]))
+            if at == self._full_at:
+                full = Report(island=order.island, turn=order.turn, is_out_of_memory=True)
+                reports.append(full)
+                break
+            reports.append(self._report(order, self._made[worker]))
         self._news.append(Message(worker=worker, answers=tuple(reports)))
 
     def _report(self, order: Order, made: dict[int, int]) -> Report:
@@ -296,14 +298,18 @@ def test_an_island_without_designs_is_not_begun_anew() -> None:
     assert sorted(begun) == [0, 0, 1, 2]
 
 
+@pytest.mark.parametrize("stored", [0, 30])
 @pytest.mark.parametrize("at_once", [1, LENGTH])
 def test_islands_beside_one_whose_memory_did_not_suffice_begin_anew_with_what_they_reported(
-    at_once: int,
+    at_once: int, stored: int
 ) -> None:
     for full_at in (0, 1, 2, 5):
         crew = Scripted((99, 99, 99), at_once, full_at=full_at)
-        check_rows(Life(crew).lived(), 60)
-        assert sorted(crew.evaluated) == list(range(60)), "each once"
+        check_rows(Life(crew, known=[trial_of(n) for n in range(stored)]).lived(), 60)
+        assert sorted(crew.evaluated) == list(range(stored, 60)), "each once"
+        full = crew.orders[full_at]
+        guarded = {(order.island, order.turn) for order in crew.orders if order.is_guarded}
+        assert guarded == {(full.island, full.turn)}
 
 
 def test_rows_that_are_taken_up_as_they_are_count_as_they_did() -> None:

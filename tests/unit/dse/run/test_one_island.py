@@ -6,14 +6,16 @@ import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dse.evaluate import Evaluation
+from dse.evaluate import Evaluation, Limits
 from dse.evaluate.workers.crew import Shared
-from dse.run.islands import island, search
+from dse.run.islands import host, island, search
+from dse.run.islands.host import Host
 from dse.run.islands.island import Island
 from dse.run.islands.messages import Made, News, Order, Report, Rounds
 from dse.run.islands.search import IslandSearch, Means
@@ -155,6 +157,23 @@ def test_an_island_reports_once_its_time_is_up_and_one_trial_is_made(
     assert (report.first, report.count) == (3, 1)
     assert here.go_on(1, until_s=math.inf)[0].count == 4
     assert here.search.pauses == [1, 2, 3]
+
+
+def test_a_worker_without_memory_does_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    def reported(self: Host, order: Order, until_s: float) -> Report:
+        return Report(island=order.island, turn=order.turn, is_out_of_memory=order.island == 1)
+
+    worker = SimpleNamespace(start=lambda: None)
+    monkeypatch.setattr(host, "Worker", lambda *given, **more: worker)
+    monkeypatch.setattr(host, "_Switched", lambda *given: None)
+    monkeypatch.setattr(Host, "_report", reported)
+    what: Any = SimpleNamespace(evaluator=None, study=SimpleNamespace(files=None))
+    orders = [(0, 0), (1, 0), (1, 1), (2, 0)]
+    here = Host(what, "w0", Limits(), None, alone=True)
+    found = here.evaluate([Order(island=one, turn=turn, share=4) for one, turn in orders])
+    assert [(report.island, report.turn) for report in found if isinstance(report, Report)] == (
+        orders[:2]
+    )
 
 
 @dataclass
