@@ -184,8 +184,7 @@ class Fleet:
             raise SimulationError(f"island {report.island} cannot go on: {report.error}")
         if report.count:
             self._losses[report.island] = 0
-        if not report.is_out_of_memory:
-            self._calls.reported(report)
+        self._calls.reported(report)
 
     def _lost(self, worker: int, reason: str, *, is_suspect: bool) -> None:
         seat = self._seats.pop(worker, None)

@@ -257,9 +257,9 @@ class FakeCrew(Crew):
     def come(self, worker: int) -> None:
         self.news.append(Message(worker=worker, machine=f"m{worker}"))
 
-    def answer(self) -> None:
+    def answer(self, count: int = 0) -> None:
         for worker, chunk in self.sent.items():
-            reports = tuple(Report(island=one.island, turn=one.turn) for one in chunk)
+            reports = tuple(Report(island=one.island, turn=0, count=count) for one in chunk)
             self.news.append(Message(worker=worker, answers=reports))
         self.sent = {}
 
@@ -319,3 +319,17 @@ def test_islands_of_a_lost_worker_begin_anew_elsewhere_and_in_vain_only_so_often
             assert fleet.step()[1] == {1}
             crew.die(1)
             fleet.step()
+
+
+def test_an_island_that_makes_a_trial_now_and_then_may_lose_any_number_of_workers() -> None:
+    crew = FakeCrew(1)
+    fleet = Fleeting(crew, 1)
+    for number in range(3 * MOST_LOSSES):
+        crew.come(0)
+        assert fleet.step() == {0: {0}}
+        if number % MOST_LOSSES == 0:
+            crew.answer(count=1)
+            assert fleet.step() == {0: {0}}
+        crew.die(0)
+        fleet.step()
+    assert fleet.moved == [(0, True)] * 3 * MOST_LOSSES
