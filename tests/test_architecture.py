@@ -34,7 +34,6 @@ TESTED_ELSEWHERE = {  # packages without unit tests; the file that holds most of
     "simcore/network": "property/test_congestion.py",
     "simcore/topologies": "conformance/test_topologies.py",
     "dse/proof": "property/test_gap.py",
-    "dse/results": "property/test_gap_in_studies.py",
 }
 MAX_FUNCTION_LINES = 40
 MAX_KERNEL_LINES = 60  # kernels take arrays one by one and are branchy by nature

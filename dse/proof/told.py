@@ -69,20 +69,20 @@ def gap_lines(summary: Mapping[str, Any]) -> list[str]:
         word = "above" if objective.sense == "maximise" else "below"
         lines.append(
             f"{objective.label}: no design is {word} {bound:.6g} {objective.unit}".rstrip()
-            + f", a gap of {_percent(gaps[name])}"
+            + f", a gap of {percent_above(gaps[name])}"
         )
     volume = gaps.get("hypervolume")
     if volume is None:
         lines.append("hypervolume: no gap is proven")
     else:
-        lines.append(f"hypervolume: at most {_percent(volume)} of what could exist is missing")
+        lines.append(f"hypervolume: at most {percent_above(volume)} of what could exist is missing")
     if not summary["gap_closed"]:
         lines.append("the gap that was asked for is not proven")
     return lines
 
 
-def _percent(share: float) -> str:
-    """Rounded up: less than that is not proven."""
+def percent_above(share: float) -> str:
+    """Percentage of a proven *share*, rounded up: less than that is not proven."""
     return f"{ceil(share * 1e4) / 100:.2f}%"
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from dse.fidelity.compare import searched_rows
 from dse.fidelity.promote import minimised
 from dse.objectives import OBJECTIVES
+from dse.proof.told import percent_above
 from dse.rank.progress import latest_gain, shares_of_volume
 from dse.study.compile import Study
 from dse.study.trials import Trial
@@ -74,7 +75,10 @@ def _gap(values: np.ndarray[Any, np.dtype[np.float64]], bound: float, sign: int)
 
 
 def convergence_lines(summary: Mapping[str, Any]) -> Iterator[str]:
-    """One line on the hypervolume, and one for each proven gap."""
+    """One line on the hypervolume, and one for each proven gap.
+
+    A search that still improves goes on in vain where it is proven that next to nothing is missing.
+    """
     found = summary.get("convergence")
     if not found:
         return
@@ -83,9 +87,13 @@ def convergence_lines(summary: Mapping[str, Any]) -> Iterator[str]:
     if gained == 0:
         told = "nothing"
     if found["improves"]:
+        missing = (summary.get("optimality_gap") or {}).get("hypervolume")
+        rest = "more trials (--trials, or --trials auto) are likely to find better designs"
+        if missing is not None and missing < gained:
+            rest = f"it is proven that at most {percent_above(missing)} of it is missing"
         yield (
             f"still improving: {told} of the hypervolume of the front came in the last {last} "
-            "proposals; more trials (--trials, or --trials auto) are likely to find better designs"
+            f"proposals; {rest}"
         )
     else:
         yield f"settled: {told} of the hypervolume of the front came in the last {last} proposals"
