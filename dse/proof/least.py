@@ -1,9 +1,10 @@
 """The least that the metrics of a design can be, in every scenario of its study."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from math import isfinite
+from operator import is_
 
 import numpy as np
 
@@ -146,32 +147,25 @@ class _Bounded:
     """A study as far as its bounds go: how it is carried out has no part in them.
 
     So the end of a study, whose number of workers has been filled in, has the bounds that its
-    search has worked out.
+    search has worked out. Parts are compared by identity: equal ones that are read anew have
+    bounds of their own, which costs time alone.
     """
 
     def __init__(self, study: Study) -> None:
         self.study = study
+        file = study.file
+        self._parts = [
+            *(getattr(study, one.name) for one in fields(study) if one.name != "file"),
+            *(getattr(file, name) for name in type(file).model_fields if name != "execution"),
+        ]
 
     def __hash__(self) -> int:
-        return hash((id(self.study.space), self.study.fidelity))
+        return id(self.study.space)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _Bounded):
             return NotImplemented
-        own, its = self.study, other.study
-        return own is its or (
-            own.space is its.space
-            and own.fidelity == its.fidelity
-            and all(getattr(own, name) is getattr(its, name) for name in _OF_STUDY)
-            and all(
-                getattr(own.file, name) is getattr(its.file, name)
-                for name in type(own.file).model_fields
-                if name != "execution"
-            )
-        )
-
-
-_OF_STUDY = ("goals", "reference", "levels", "folder", "files")
+        return all(map(is_, self._parts, other._parts))
 
 
 def least_metrics(study: Study, dimensions: int) -> LeastMetrics:

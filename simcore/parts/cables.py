@@ -48,9 +48,8 @@ def cheapest_cables(links: Links, parts: Catalogue) -> list[tuple[str, Part]]:
 
 def cabled(links: Links, parts: Catalogue, group: str) -> list[BillLine]:
     """Lines of the cables and modules that ``cheapest_cables`` names."""
-    # lines are made of the best alone: fabrics are wired in thousands of ways
-    best = cheapest_cables(links, parts)
-    return [bill_line(group, name, part, links.count) for name, part in best]
+    bought = cheapest_cables(links, parts)
+    return [bill_line(group, name, part, links.count) for name, part in bought]
 
 
 def _parts_of(links: Links, name: str, cable: Part, parts: Catalogue) -> Iterator[tuple[str, Part]]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from small_study import STUDY, exact_front, searched
+from stopping import Stopping
 
 from dse.evaluate.base import Account
 from dse.evaluate.simulator import SimulatorEvaluator
@@ -14,11 +15,9 @@ from dse.proof.told import gap_lines
 from dse.rank.quality import study_quality
 from dse.results.failures import failure_lines
 from dse.run.runner import Runner
-from dse.run.watcher import Unwatched
 from dse.samplers.registry import SAMPLERS
 from dse.space import Design
 from dse.study.compile import compile_study
-from dse.study.trials import Trial
 from simcore import ConfigError
 
 
@@ -183,19 +182,6 @@ def test_too_few_trials_for_all_designs_are_refused_where_nothing_bounds_them(
         searched(BY_RATE, sampler=sampler, trials=DESIGNS - 1, gap=0)
     with pytest.raises(ConfigError, match=f"must reach all {DESIGNS} designs"):
         searched(BY_RATE, sampler="exhaustive", trials=DESIGNS - 1, gap=0)
-
-
-class Stopping(Unwatched):
-    """Ctrl-C after so many rows."""
-
-    def __init__(self, rows: int) -> None:
-        self._left = rows
-
-    def folded(self, trial: Trial, duplicates: int) -> None:
-        self._left -= 1
-
-    def stopping(self) -> bool:
-        return self._left <= 0
 
 
 @pytest.mark.parametrize("data", [FEW, BY_RATE])

@@ -173,6 +173,7 @@ class Fleet:
             self.wake()
         self._awake.add(message.worker)
         pairs = zip(seat.chunk, message.answers, strict=False)  # the last ones wait where time ends
+        # what is left is what the worker is lost with
         seat.chunk = [order for order, report in pairs if report.is_out_of_memory]
         for report in message.answers:
             self._take(report)

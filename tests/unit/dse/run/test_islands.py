@@ -18,14 +18,13 @@ from dse.run.islands.fleet import MOST_LOSSES, Callbacks, Fleet
 from dse.run.islands.messages import Order, Report, Rounds
 from dse.run.proposing import island_seed
 from dse.run.runner import Runner
-from dse.run.watcher import Unwatched
 from dse.study.compile import compile_study
-from dse.study.trials import Trial
 from simcore import ConfigError, SimulationError
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "support"))
 
 from small_study import STUDY, exact_front, searched
+from stopping import Stopping
 
 KEPT = ("number", "state", "params.", "objectives.", "constraints.", "reason")
 
@@ -113,19 +112,6 @@ SMALL: dict[str, Any] = {
     },
 }
 """A study of 144 designs, of which 12 are known to be infeasible."""
-
-
-class Stopping(Unwatched):
-    """Ctrl-C after so many rows."""
-
-    def __init__(self, rows: int) -> None:
-        self._left = rows
-
-    def folded(self, trial: Trial, duplicates: int) -> None:
-        self._left -= 1
-
-    def stopping(self) -> bool:
-        return self._left <= 0
 
 
 def test_islands_that_lack_designs_find_the_same_after_a_stop(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ import optuna
 import pytest
 from optuna.samplers import RandomSampler
 from small_study import STUDY
+from stopping import Stopping
 
 from dse.evaluate import build_evaluator
 from dse.results.result import StudyResult
 from dse.run.runner import Runner
-from dse.run.watcher import Unwatched
 from dse.samplers import mending, screened
 from dse.samplers.base import Look, ProposerInput
 from dse.samplers.design import Genome, Genomes, GenomeSpace
@@ -22,7 +22,6 @@ from dse.samplers.registry import SAMPLERS
 from dse.samplers.study_proposer import OptunaProposer
 from dse.space import Design
 from dse.study.compile import Study, compile_study, load_study_file
-from dse.study.trials import Trial
 from simcore import ConfigError
 
 TIGHT: dict[str, Any] = {
@@ -264,19 +263,6 @@ def test_a_sampler_that_believes_sees_the_latest_open_trials_at_the_median_of_al
     assert [list(one.values()) for one in limits[3:6]] == [[-2.0]] * 3
     after = proposer.study.get_trials(deepcopy=False)
     assert [trial.state.name for trial in after].count("COMPLETE") == 3
-
-
-class Stopping(Unwatched):
-    """Ctrl-C after so many rows."""
-
-    def __init__(self, rows: int) -> None:
-        self._left = rows
-
-    def folded(self, trial: Trial, duplicates: int) -> None:
-        self._left -= 1
-
-    def stopping(self) -> bool:
-        return self._left <= 0
 
 
 @pytest.mark.parametrize("sampler", ["random", "nsga2", "portfolio"])
