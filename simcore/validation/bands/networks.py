@@ -34,12 +34,14 @@ class Joint:
     Attributes:
         side: ``inside`` a scale-up domain, or ``beyond`` it.
         topology: What joins the NPUs.
-        bytes_per_s: Bandwidth of one NPU, one direction, less oversubscription.
+        bytes_per_s: Bandwidth of one NPU, one direction, by the oversubscription.
+        oversubscription: Of its switches.
     """
 
     side: str
     topology: str
     bytes_per_s: float
+    oversubscription: float = 1.0
 
 
 def joints_of(platform: Platform) -> Iterator[Joint]:
@@ -50,6 +52,7 @@ def joints_of(platform: Platform) -> Iterator[Joint]:
             side=_INSIDE if at < inner else _BEYOND,
             topology=one.topology,
             bytes_per_s=one.bandwidth_bytes_per_s / one.oversubscription,
+            oversubscription=one.oversubscription,
         )
 
 
@@ -160,7 +163,8 @@ def _lacking(joint: Joint, measured: Sequence[Measured]) -> str:
         return ""
     asked, least, most = joint.bytes_per_s / _GB, least / _GB, most / _GB
     range_of = f"{least:.3g}" if least == most else f"{least:.3g} to {most:.3g}"
-    return f"{asked:.3g} GB/s {where}, far from the {range_of} GB/s measured"
+    over = f", {joint.oversubscription:g} times oversubscribed," * (joint.oversubscription > 1)
+    return f"{asked:.3g} GB/s{over} {where}, far from the {range_of} GB/s measured"
 
 
 def _row(cells: dict[str, str], at: str) -> Measured:
