@@ -33,7 +33,12 @@ from simcore.validation.bands.shipped import FOLDER, BandConstants, Likeness
 from simcore.validation.bands.siblings import left_out_coverage, write_errors
 from simcore.validation.bands.spread import Mask, Spreads
 from simcore.validation.bands.width import Widths
-from simcore.validation.bands.write import constants_of, training_groups, write_constants
+from simcore.validation.bands.write import (
+    constants_of,
+    networks_of,
+    training_groups,
+    write_constants,
+)
 from simcore.validation.calibrated.fit import fitted_likeness
 from simcore.validation.calibrated.place import RunPlace
 from simcore.validation.calibrated.site_runs import SourceRun, left_out_widths, sites_of
@@ -82,7 +87,7 @@ def main() -> None:
 
 
 def write(llm: Path, serving: Path, folder: Path) -> None:
-    """Predict both tables, and write residuals and constants."""
+    """Predict both tables, and write residuals, networks and constants."""
     trained = training_runs(llm)
     groups = training_groups(trained)
     tests = list(served_tests(serving))
@@ -95,6 +100,7 @@ def write(llm: Path, serving: Path, folder: Path) -> None:
     )
     write_groups(folder / TRAINING.file, TRAINING, groups)
     write_groups(folder / SERVING.file, SERVING, served)
+    networks_of(trained).write(folder / TRAINING.networks)
     print(write_constants(folder, constants))
 
 

@@ -49,7 +49,7 @@ _NOT_OF_MACHINE = ("workload.", "plan.", "system.", "backend", "compute")
 """Starts of paths that no machine depends on."""
 
 _OF_LINKS = ("system.", "platform.dimensions")
-"""Starts of paths on which neither tokens nor bands depend, but for the number of all NPUs."""
+"""Starts of paths on which neither workload nor plan depend, but for the number of all NPUs."""
 
 
 @dataclass(slots=True)
@@ -228,12 +228,14 @@ class SimulatorEvaluator(Evaluator):
                 return error
             many, row = one.found, one.row
             found = many.metrics_of(row), many.notes(row), many.memory_fit(row)
-            return self._account(self._kindred(design, machine.npus), machine, *found)
+            run = self._kindred(design, machine.npus)
+            run = run.model_copy(update={"platform": machine.platform})
+            return self._account(run, machine, *found)
         except Exception as error:
             return error.with_traceback(None)
 
     def _kindred(self, design: Design, npus: int) -> Run:
-        """A run with the tokens and the band of that of *design* on *npus*, whatever joins them."""
+        """A run with the workload and the plan of that of *design* on *npus*."""
         key = npus, *map(design.get, self._kin_knobs)
         known = self._kin.get(key)
         if known is None:

@@ -11,7 +11,7 @@ from simcore.config import Run
 from simcore.errors import ConfigError, SimcoreError
 from simcore.terms import Precision
 from simcore.units import plain_sum
-from simcore.validation.bands.write import training_groups, write_training_table
+from simcore.validation.bands.write import write_training_table
 from simcore.validation.collectives import predict_collectives
 from simcore.validation.efficiency_tables import silicon_table, stack_table
 from simcore.validation.machine import Machines
@@ -62,7 +62,7 @@ def write_report(training: Path, collectives: Path, docs: Path, configs: Path) -
         "validation_training.svg": scatter(_by_source(trained), "One training iteration"),
         "validation_collectives.svg": scatter(_by_source(moved), "One collective"),
     }
-    written = write_training_table(configs, training_groups(runs))
+    written = write_training_table(configs, runs)
     for name, image in images.items():
         written.append(_write(docs / "images" / name, image))
     return [*written, _write(docs / PAGE, _page(trained, moved))]

@@ -7,7 +7,13 @@ import pytest
 from click.testing import CliRunner
 
 from simcore.cli.app import cli
+from simcore.files.resources import shipped_folder
+from simcore.validation.bands.classes import TRAINING as BANDS
+from simcore.validation.bands.networks import Networks
+from simcore.validation.bands.shipped import FOLDER
 from simcore.validation.collectives import predict_collectives
+from simcore.validation.machine import Machines
+from simcore.validation.mapping import run_of
 from simcore.validation.report import collective_s, training_s
 from simcore.validation.rows import MeasuredRow
 from simcore.validation.score import Compared, compare, errors_by, ranking
@@ -50,6 +56,19 @@ def test_runs_of_one_replica_with_all_settings_published_are_within_4_percent(
 
 def test_layouts_are_ranked_far_better_than_by_chance(trained: list[Compared]) -> None:
     assert ranking(trained).spearman > 0.85
+
+
+def test_the_shipped_networks_are_those_of_the_measured_runs(trained: list[Compared]) -> None:
+    machines = Machines()
+    runs = [run_of(one.row, machines) for one in trained if one.predicted_s is not None]
+    shipped = Networks.read(shipped_folder("configs") / FOLDER / BANDS.networks)
+    found = {(one.npu, one.side, one.topology): one for one in shipped.measured}
+    assert len(found) > 20
+    for one in Networks.of(run.platform for run in runs).measured:
+        known = found[one.npu, one.side, one.topology]
+        assert known.least_bytes_per_s <= 1.001 * one.least_bytes_per_s
+        assert known.most_bytes_per_s >= 0.999 * one.most_bytes_per_s
+        assert known.runs >= one.runs
 
 
 def test_large_collectives_are_predicted_within_a_tenth() -> None:

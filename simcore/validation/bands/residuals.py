@@ -25,6 +25,7 @@ class Chain:
         levels: Names of the levels, from coarse to fine.
         coarse: How many levels, the first ones, differ so much that few sources say little.
         cluster: The level that makes, with the model, the pairs that are left out together.
+        networks: Table of the networks of its runs, beside *file*; empty: there is none.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Chain:
     levels: tuple[str, ...]
     coarse: int = 2
     cluster: str = "npu"
+    networks: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from simcore.files.resources import shipped_folder
 from simcore.files.yaml_file import read_table
 from simcore.schema import Schema
 from simcore.units import plain_sum
+from simcore.validation.bands.networks import Networks
 from simcore.validation.bands.residuals import Chain, Group, read_groups
 from simcore.validation.bands.spread import Constants, Spread, Spreads
 from simcore.validation.bands.width import Place, Widths
@@ -64,10 +65,12 @@ class Judged:
     Attributes:
         spreads: The table.
         constants: Of its chain.
+        networks: Of the runs in the table; None: the chain does not ask for them.
     """
 
     spreads: Spreads
     constants: Constants
+    networks: Networks | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_spread", cache(self.spreads.at))
@@ -76,13 +79,14 @@ class Judged:
 
     @classmethod
     def read(cls, chain: Chain, folder: Path) -> Self:
-        """The table of a chain in *folder*, with its constants.
+        """The table of a chain in *folder*, with its constants and networks.
 
         Raises:
             ConfigError: A file is missing or not valid.
         """
         spreads = Spreads(chain, read_groups(folder / chain.file, chain))
-        return cls(spreads, read_constants(folder).of(chain))
+        networks = Networks.read(folder / chain.networks) if chain.networks else None
+        return cls(spreads, read_constants(folder).of(chain), networks)
 
     def spread(self, levels: tuple[str, ...]) -> Spread:
         """The class around *levels* that has rows; each is worked out once."""

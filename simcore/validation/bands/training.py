@@ -72,9 +72,10 @@ def training_evidence(run: Run, judged: Judged | None = None) -> Evidence:
     """Evidence for the iteration time of *run* in a table, by default the shipped one."""
     judged = judged or shipped(TRAINING)
     levels, place = levels_of(run), (log2(run.workload.model.parameters), log2(run.platform.npus))
-    lacks, twin = _lacking(run, levels[0], judged), ""
+    twin = ""
     if levels[2] not in judged.known("npu"):
         twin = measured_twin(run.platform.npu, judged.known("npu"))
+    lacks = _lacking(run, levels[0], judged) or _lacking_network(run, twin or levels[2], judged)
     return _evidence(judged, levels, place, lacks, twin)
 
 
@@ -112,6 +113,13 @@ def _lacking(run: Run, kind: str, judged: Judged) -> str:
     if choice := _never_measured(run.plan):
         return f"no measured run with {choice}"
     return ""
+
+
+def _lacking_network(run: Run, npu: str, judged: Judged) -> str:
+    """Part of the network that no run measured on *npu* had, in words; empty: there is none."""
+    if judged.networks is None or npu not in judged.known("npu"):
+        return ""
+    return judged.networks.lacking(run.platform, npu)
 
 
 def _never_measured(plan: ParallelPlan) -> str:

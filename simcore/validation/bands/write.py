@@ -11,6 +11,7 @@ from simcore.errors import ConfigError
 from simcore.files.yaml_file import FILE_VERSION
 from simcore.validation.bands.classes import TRAINING, levels_of
 from simcore.validation.bands.fit import fitted
+from simcore.validation.bands.networks import Networks
 from simcore.validation.bands.residuals import Chain, Group, grouped, write_groups
 from simcore.validation.bands.shipped import (
     CONSTANTS,
@@ -38,8 +39,8 @@ def training_groups(compared: Iterable[tuple[Compared, Run]]) -> list[Group]:
     )
 
 
-def write_training_table(configs: Path, groups: Sequence[Group]) -> list[Path]:
-    """Write the residuals of training runs, and all constants, those of training fitted anew.
+def write_training_table(configs: Path, runs: Sequence[tuple[Compared, Run]]) -> list[Path]:
+    """Write residuals and networks of training runs, and all constants, theirs fitted anew.
 
     Returns:
         What was written.
@@ -47,11 +48,20 @@ def write_training_table(configs: Path, groups: Sequence[Group]) -> list[Path]:
     Raises:
         ConfigError: A file cannot be written, or the constants that stay cannot be read.
     """
-    folder = configs / FOLDER
+    folder, groups = configs / FOLDER, training_groups(runs)
     there = read_constants(folder) if (folder / CONSTANTS).is_file() else shipped_constants()
     constants = there.model_copy(update={"training": constants_of(TRAINING, groups)})
     write_groups(folder / TRAINING.file, TRAINING, groups)
-    return [folder / TRAINING.file, write_constants(folder, constants)]
+    return [
+        folder / TRAINING.file,
+        networks_of(runs).write(folder / TRAINING.networks),
+        write_constants(folder, constants),
+    ]
+
+
+def networks_of(runs: Iterable[tuple[Compared, Run]]) -> Networks:
+    """Networks of predicted rows, each with its run."""
+    return Networks.of(run.platform for _, run in runs)
 
 
 def constants_of(chain: Chain, groups: Sequence[Group]) -> Constants:
