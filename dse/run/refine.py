@@ -8,7 +8,7 @@ from dse.evaluate import Task
 from dse.fidelity.compare import refined_rows, searched_rows
 from dse.fidelity.promote import promotion
 from dse.fidelity.settle import Settlement
-from dse.run.search import each_evaluated
+from dse.run.each import each_evaluated
 from dse.run.terms import Evaluations
 from dse.study.compile import Study
 from dse.study.trials import Trial
