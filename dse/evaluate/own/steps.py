@@ -1,10 +1,10 @@
 """Calls of a user's functions and commands, and the contract that their answers keep."""
 
 import json
+import sys
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ from simcore import ConfigError, InfeasibleError, Registry, parse_json
 
 START_S = 120.0
 """The most time that a function's module may take to be imported."""
+
+_MOST = sys.float_info.max
+"""The largest number; whole ones beyond it are no number to anything that follows."""
 
 _NOTES, _INFEASIBLE = "notes", "infeasible"
 
@@ -169,8 +172,9 @@ def steps_of(own: Sequence[OwnMetrics], run: Mapping[str, Any] | None = None) ->
 
 
 def _number(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
-        raise OwnCodeError(f"must give {name} as a finite number of at least 0, but gave {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
+        rule = f"must give {name} as a finite number of at least 0"
+        raise OwnCodeError(f"{rule}, but gave {_shown(repr(value))}")
     return float(value)
 
 

@@ -48,6 +48,13 @@ def sentence(tmp_path: Any, study: str, path: Path, value: object) -> str:
         (("space", "axes", BANDWIDTH), {}, [f"space.axes.{BANDWIDTH}: must hold exactly one"]),
         (("space", "axes", "plan.zz"), {"choices": [1, 2]}, ["plan.zz: unknown key"]),
         (("space", "axes", "plan.micro_batch"), {"choices": ["x"]}, ["like with like"]),
+        (("space", "axes", "plan.micro_batch"), {"choices": [1, True]}, ["may stand once", "True"]),
+        (("space", "axes", "plan.micro_batch"), {"choices": [1, 1.0]}, ["may stand once", "1.0"]),
+        (
+            ("space", "axes", "system.chunks"),
+            {"low": 1, "high": 4},
+            ["chunks: must be a valid int"],
+        ),
         (
             ("space", "axes", "plan.micro_batch"),
             {"choices": [1, 2], "when": "plan.micro_batch > 1"},
