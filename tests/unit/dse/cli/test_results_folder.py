@@ -9,7 +9,7 @@ from dse.cli.commands import main
 from dse.cli.running import results_folder
 from dse.starter.answers import Answers
 from dse.starter.write import study_text
-from dse.store.folder import STUDY
+from dse.store.folder import STUDY, DriverLock
 from simcore import ConfigError
 
 
@@ -41,6 +41,22 @@ def test_force_deletes_a_study_and_nothing_else(tmp_path: Path) -> None:
     assert (other / "mine.txt").exists()
     with pytest.raises(ConfigError, match="without --resume"):
         _folder(study, force=True, resume=True)
+
+
+def test_force_leaves_what_is_not_the_studys(tmp_path: Path) -> None:
+    for name in (STUDY, "study.db", "trial-3.trace.json", "mine.txt", "trial-x.html"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "notes").mkdir()
+    with pytest.raises(ConfigError, match="folder of the study file itself"):
+        results_folder(str(tmp_path / STUDY), tmp_path, resume=False, force=True)
+    running = DriverLock(tmp_path)
+    running.acquire()
+    with pytest.raises(ConfigError, match="only one process at a time"):
+        _folder(tmp_path, force=True)
+    assert (tmp_path / STUDY).exists()
+    running.release()
+    _folder(tmp_path, force=True)
+    assert {path.name for path in tmp_path.iterdir()} == {"mine.txt", "notes", "trial-x.html"}
 
 
 def _told(text: str, folder: Path, command: str = "check") -> str:
