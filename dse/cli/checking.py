@@ -17,7 +17,7 @@ from dse.study.compile import Study
 
 def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = False) -> None:
     """``dse check``; *timed*: tries the study out for some seconds, too."""
-    study = check_study(file, overrides)
+    study = check_study(file, overrides, searched=True)
     counts = study.space.counts
     lines = [
         ("question", study.file.question or "-"),

@@ -13,7 +13,7 @@ _LONGEST = 1000
 """Characters of a sentence that are kept."""
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-"""Where in the memory of a process something is, in Python's own words: elsewhere in each."""
+"""Address in the memory of a process, as Python tells it: another one in each process."""
 
 
 class OwnCodeError(SimulationError):

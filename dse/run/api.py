@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import BOUND
 from dse.proof.designs import check_bounded
+from dse.run.asked import check_search
 from dse.study.compile import Study, load_study_file
 from simcore import ConfigError, files_kept, rare_collection
 
@@ -20,18 +21,23 @@ MAX_ENUMERATED = 200_000
 """Most designs that ``enumerate_study`` takes on."""
 
 
-def check_study(name: str | Path, overrides: Mapping[str, Any] | None = None) -> Study:
+def check_study(
+    name: str | Path, overrides: Mapping[str, Any] | None = None, *, searched: bool = False
+) -> Study:
     """Read a study and see whether its evaluator understands every knob and value.
 
     Args:
         name: A path, or the bare name of a shipped study.
         overrides: Values by ``part.key`` that replace the file's.
+        searched: Whether its search must be possible too; an enumeration does without.
 
     Raises:
         ConfigError: What is wrong, where, and what would be right.
     """
     study = load_study_file(name, overrides)
     try:
+        if searched:
+            check_search(study)
         for level in study.levels or ("",):
             what = study.judged_at(level).evaluator_input
             evaluator = build_evaluator(replace(what, tied=study.space.tied))
@@ -74,7 +80,7 @@ def run_study(  # noqa: PLR0913 - all but the first by name, with defaults
         SimulationError: Several designs failed alike, one after the other.
         StoreError: Results cannot be written any more.
     """
-    study = check_study(name, _places(overrides))
+    study = check_study(name, _places(overrides), searched=True)
     runner = _runner(
         study,
         out=out,

@@ -8,7 +8,7 @@ from dse.store.folder import LOCK, PARETO, REPORT, STUDY, SUMMARY, TRIALS, Drive
 from simcore import ConfigError
 
 _ENDINGS = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a store."""
+"""Ends of the names of files that SQLite keeps beside a store."""
 
 _OWN = {STUDY, STORE, TRIALS, PARETO, SUMMARY, REPORT, LOCK, *(STORE + end for end in _ENDINGS)}
 
