@@ -153,6 +153,9 @@ def test_a_front_to_start_from_whose_folder_can_be_no_name_is_told() -> None:
             {"search": {"gap": "1%", "sampler": "tpe"}, "objectives": {"mfu": "maximise"}},
             "objectives.mfu: bounds are known",
         ),
+        ("p5_vit22b_64", {"search": {"learn_from": ["none"]}}, "search.learn_from[0]: must be"),
+        ("p5_vit22b_64", {"search": {"start": ["none"]}}, "search.start[0]: must be the folder"),
+        ("p5_vit22b_64", {"search": {"start": [{"plan.tp": 3}]}}, "search.start[0]: must be a de"),
         (
             "p1_cosmic_1024",
             {"search": {"gap": "1%"}, "objectives": {"footprint": "minimise"}},
