@@ -76,6 +76,7 @@ def study_summary(
         "reference_point": reference,
         "reference_point_rule": rule,
         "best": tally_of(study, compared).best,
+        "senses": dict(study.goals.objectives),
         "units": {name: OBJECTIVES[name].unit for name in study.goals.objectives},
         "evaluations_per_s": done / wall_s if wall_s > 0 else None,
         "wall_s": wall_s,
