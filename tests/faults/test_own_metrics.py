@@ -374,6 +374,10 @@ def _running(folder: str) -> list[str]:
         ({"a": step("noise"), "b": step("noise")}, "must be a name that nothing else has"),
         ({"a": step("noise", gives=["hum_db"])}, r"objectives.noise_db: an objective must be one"),
         ({}, "metrics: must hold functions or commands"),
+        (
+            {"a": step(expression="widht * 2")},
+            r"metrics.a.expression: .*'width'.*, but got 'widht'",
+        ),
     ],
 )
 def test_what_may_not_be_run_is_refused_in_one_sentence(

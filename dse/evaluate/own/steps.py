@@ -4,7 +4,7 @@ import json
 import sys
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,9 @@ FUNCTIONS: Registry[Callable[..., Any]] = Registry("a function of metrics", {}, 
 
 class Step(ABC):
     """One piece of a user's code."""
+
+    names: Collection[str] = ()
+    """Names of what it counts with, where that is known before it is asked."""
 
     def __init__(self, what: OwnMetrics) -> None:
         self.what = what
@@ -133,6 +136,7 @@ class ExpressionStep(Step):
     def __init__(self, what: OwnMetrics, run: Mapping[str, Value]) -> None:
         super().__init__(what)
         self._expression = parse_expression(what.expression, at="")
+        self.names = self._expression.names
         self._run = {name: run[name] for name in self._expression.names if name in run}
 
     def _answer(self, design: Design, metrics: Mapping[str, float]) -> object:
