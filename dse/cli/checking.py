@@ -11,14 +11,14 @@ import click
 from dse.objectives import OBJECTIVES
 from dse.proof.designs import why_blind
 from dse.report.amounts import show_amount
-from dse.run.api import check_study
+from dse.run.api import check_searched
 from dse.study.compile import Study
 from simcore import ConfigError
 
 
 def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = False) -> None:
     """``dse check``; *timed*: tries the study out for some seconds, too."""
-    study = check_study(file, overrides, searched=True)
+    study = check_searched(file, overrides)
     _check_beginning(study, file)
     counts = study.space.counts
     lines = [

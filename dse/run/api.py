@@ -21,23 +21,31 @@ MAX_ENUMERATED = 200_000
 """Most designs that ``enumerate_study`` takes on."""
 
 
-def check_study(
-    name: str | Path, overrides: Mapping[str, Any] | None = None, *, searched: bool = False
-) -> Study:
+def check_study(name: str | Path, overrides: Mapping[str, Any] | None = None) -> Study:
     """Read a study and see whether its evaluator understands every knob and value.
 
     Args:
         name: A path, or the bare name of a shipped study.
         overrides: Values by ``part.key`` that replace the file's.
-        searched: Whether its search must be possible too; an enumeration does without.
 
     Raises:
         ConfigError: What is wrong, where, and what would be right.
     """
+    return _checked(name, overrides, is_searched=False)
+
+
+def check_searched(name: str | Path, overrides: Mapping[str, Any] | None = None) -> Study:
+    """Read a study as ``check_study`` does, and see whether it can be searched as it asks for.
+
+    Raises:
+        ConfigError: What is wrong, where, and what would be right.
+    """
+    return _checked(name, overrides, is_searched=True)
+
+
+def _checked(name: str | Path, overrides: Mapping[str, Any] | None, *, is_searched: bool) -> Study:
     study = load_study_file(name, overrides)
     try:
-        if searched:
-            check_search(study)
         for level in study.levels or ("",):
             what = study.judged_at(level).evaluator_input
             evaluator = build_evaluator(replace(what, tied=study.space.tied))
@@ -45,6 +53,8 @@ def check_study(
         if BOUND in study.file.search.fidelity:
             check_bounded(study)
         evaluator.check_example(next(study.space.designs()))
+        if is_searched:
+            check_search(study)
     except ConfigError as error:
         raise error.in_file(name) from None
     return study
@@ -80,7 +90,7 @@ def run_study(  # noqa: PLR0913 - all but the first by name, with defaults
         SimulationError: Several designs failed alike, one after the other.
         StoreError: Results cannot be written any more.
     """
-    study = check_study(name, _places(overrides), searched=True)
+    study = check_searched(name, _places(overrides))
     runner = _runner(
         study,
         out=out,
