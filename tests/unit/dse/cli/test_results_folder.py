@@ -9,7 +9,8 @@ from dse.cli.commands import main
 from dse.cli.running import results_folder
 from dse.starter.answers import Answers
 from dse.starter.write import study_text
-from dse.store.folder import STUDY, DriverLock
+from dse.store.folder import STUDY, TRIALS, DriverLock, StudyFolder
+from dse.study.compile import load_study_file
 from simcore import ConfigError
 
 
@@ -92,3 +93,12 @@ def test_a_study_that_is_refused_leaves_no_folder(
     told = _told(priced.replace("executor: local", "executor: serial"), tmp_path, "study")
     assert "price" in told
     assert not (tmp_path / "runs" / "given").exists()
+
+
+def test_a_study_whose_store_is_gone_is_not_begun_anew(tmp_path: Path) -> None:
+    for name in (STUDY, TRIALS):
+        (tmp_path / name).write_text("x")
+    study = load_study_file("p5_vit22b_64.yaml")
+    with pytest.raises(ConfigError, match=r"study\.db: must be there for the study to go on"):
+        StudyFolder(tmp_path).known_trials(study, resume=True)
+    assert (tmp_path / TRIALS).read_text() == "x"
