@@ -30,14 +30,13 @@ from dse.results.convergence import convergence_summary
 from dse.results.result import StudyResult
 from dse.results.summary import study_front, study_summary
 from dse.run.cache import CachedEvaluations, EvaluationCache, can_be_cached
-from dse.run.each import each_evaluated
 from dse.run.gap import FrontGoal, gap_summary, told_gap
 from dse.run.islands.host import IslandInput
 from dse.run.islands.messages import Rounds
 from dse.run.islands.search import IslandSearch, Means, island_rounds
 from dse.run.learned import Learned, learned_designs
 from dse.run.proposing import study_proposer
-from dse.run.refine import RefineHooks, Refinement
+from dse.run.refine import RefineHooks, Refinement, each_evaluated
 from dse.run.search import Search
 from dse.run.stage import Stage, limits_of, with_workers
 from dse.run.start import starting_designs

@@ -166,7 +166,7 @@ def test_a_front_to_start_from_whose_folder_can_be_no_name_is_told() -> None:
 def test_what_a_search_cannot_do_is_told_by_the_check(
     tmp_path: Any, study: str, changes: dict[str, Any], told: str
 ) -> None:
-    content = {**read_yaml(find_study(f"{study}.yaml")), **changes}  # type: ignore[dict-item]
+    content = {**read_yaml(find_study(f"{study}.yaml")), **changes}
     file = tmp_path / "study.yaml"
     file.write_text(yaml.safe_dump(content, sort_keys=False))
     result = CliRunner().invoke(main, ["check", str(file)])
