@@ -219,9 +219,14 @@ class Limit:
         excess = value / self.bound - 1.0
         return excess if self.sense == "at_most" else -excess
 
+    @property
+    def broken(self) -> str:
+        """Words before the share by which the limit does not hold."""
+        return f"{self.name} is {'exceeded' if self.sense == 'at_most' else 'missed'} by"
+
     def excess(self, metrics: Metrics) -> str:
         """Excess of *metrics* over the limit, in words."""
-        words = f"{self.name} is exceeded by {self.violation(metrics):.1%}"
+        words = f"{self.broken} {self.violation(metrics):.1%}"
         return f"{words}: {self.told.format_map(metrics)}" if self.told else words
 
 
@@ -375,12 +380,12 @@ class Goals:
         return {limit.name: max(limit.violation(own) for own in each) for limit in self.limits}
 
     def excesses(self, metrics: Metrics) -> Iterator[str]:
-        """Excess over each limit that does not hold, in words."""
-        each = [scenario.metrics_of(metrics) for scenario in self.scenarios] or [metrics]
+        """Excess over each limit that does not hold, in words, with the worst scenario."""
+        each = [(f"in {one.name}: ", one.metrics_of(metrics)) for one in self.scenarios]
         for limit in self.limits:
-            worst = max(each, key=limit.violation)
-            if limit.violation(worst) > 0:
-                yield limit.excess(worst)
+            at, own = max(each or [("", metrics)], key=lambda one: limit.violation(one[1]))
+            if limit.violation(own) > 0:
+                yield at + limit.excess(own)
 
 
 def needed_metrics(goals: Goals) -> frozenset[str]:

@@ -11,13 +11,15 @@ import click
 from dse.objectives import OBJECTIVES
 from dse.proof.designs import why_blind
 from dse.report.amounts import show_amount
-from dse.run.api import check_study
+from dse.run.api import check_searched
 from dse.study.compile import Study
+from simcore import ConfigError
 
 
 def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = False) -> None:
     """``dse check``; *timed*: tries the study out for some seconds, too."""
-    study = check_study(file, overrides)
+    study = check_searched(file, overrides)
+    _check_beginning(study, file)
     counts = study.space.counts
     lines = [
         ("question", study.file.question or "-"),
@@ -46,6 +48,24 @@ def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = Fals
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         click.echo(f"{name.ljust(width)}  {value}")
+
+
+def _check_beginning(study: Study, file: str) -> None:
+    """See whether there are the designs and the studies that the search is to begin with.
+
+    Raises:
+        ConfigError: A folder holds no study, or a design is none of the space.
+    """
+    if not (study.file.search.start or study.file.search.learn_from):
+        return  # a check alone starts without all that reads studies
+    from dse.run.learned import learned_designs
+    from dse.run.start import starting_designs
+
+    try:
+        starting_designs(study)
+        learned_designs(study)
+    except ConfigError as error:
+        raise error.in_file(file) from None
 
 
 def _trials(study: Study) -> str:

@@ -31,5 +31,6 @@ def told_plainly() -> Iterator[None]:
 
 
 def _leave(sentence: str, code: int) -> None:
-    sys.stderr.write(f"dse: {sentence}\n")
+    told = " ".join(sentence.splitlines())  # of what others' code says may be many
+    sys.stderr.write(f"dse: {told}\n")
     sys.exit(code)

@@ -11,6 +11,7 @@ import click
 from dse.evaluate import DEFAULT_EVALUATOR, EVALUATORS
 from dse.objectives import OBJECTIVES
 from dse.proof.prove import Effort, Proof, close_gap
+from dse.proof.told import bound_told, percent_above
 from dse.run.api import check_study
 from dse.study.compile import find_study
 from simcore import ConfigError, RunTemplate, read_yaml
@@ -66,8 +67,9 @@ def proof_text(proof: Proof, designs: int, gap: float) -> str:
         if len(proof.values):
             found = f"best found {proof.values[:, index].min():.6g} {objective.unit}"
         lines.append(
-            f"{objective.label}: {found}; no design is below {proof.lower_bounds[index]:.6g} "
-            f"{objective.unit}: gap {proof.gaps[index]:.3%}"
+            f"{objective.label}: {found}; "
+            f"{bound_told(name, proof.lower_bounds[index], 'minimise')}: "
+            f"gap {percent_above(proof.gaps[index])}"
         )
     ending = "closed" if proof.is_closed else "not closed"
     lines.append(

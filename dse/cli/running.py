@@ -23,7 +23,7 @@ from dse.report.amounts import show_objective
 from dse.results.result import StudyResult
 from dse.run.api import enumerate_study, run_study
 from dse.run.watcher import Watcher
-from dse.store.folder import StudyFolder
+from dse.store.removal import delete_study
 from dse.study.compile import Study
 from dse.study.trials import Tally, Trial
 from simcore import ConfigError
@@ -168,10 +168,10 @@ def results_folder(file: str, out: Path | None, *, resume: bool, force: bool) ->
     """Folder of a study's results: *out*, else ``runs/NAME``, with a number if that is taken.
 
     With *resume* the last one that is there is gone on with. With *force* the study in the folder
-    is deleted first; a folder that holds anything but a study is left alone.
+    is deleted first, with no file that is not its own; a folder without a study is left alone.
 
     Raises:
-        ConfigError: *force* is given with *resume*, or the folder holds something else.
+        ConfigError: *force* is given with *resume*, the folder holds no study, or it is being run.
     """
     if force and resume:
         raise ConfigError("--force", "must stand without --resume", got=None)
@@ -185,10 +185,7 @@ def results_folder(file: str, out: Path | None, *, resume: bool, force: bool) ->
         return following if first.exists() else first
     folder = out or first
     if force and folder.exists() and any(folder.iterdir()):
-        if folder.is_symlink() or not StudyFolder(folder).holds_study:
-            rule = "must be the folder of a study to be replaced by --force"
-            raise ConfigError("--out", rule, got=str(folder))
-        shutil.rmtree(folder)
+        delete_study(folder, Path(file))
     return folder
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from dse.costs.base import Cost, CostModel
 from dse.costs.memory_tiers import MEMORY_TIERS
-from simcore import Platform, plain_sum
+from simcore import ConfigError, Platform, plain_sum
 
 if TYPE_CHECKING:  # a check of a study counts no parts
     from dse.costs.bill import Biller
@@ -62,6 +62,9 @@ class BillOfMaterialsPower(CostModel):
     def cost(self, platform: Platform) -> Cost:
         bill, power = self._biller.bill(platform), self.prices.power
         servers = bill.group("accelerators").power_w * power.server_load
+        if not servers:  # neither the accelerator nor its server nor a TDP tells one
+            rule = f"must be given for {platform.npu.name}, whose power is asked for"
+            raise ConfigError("platform.npu.system_power", rule, got=None)
         groups = [name for name in _groups(platform) if name != "accelerators"]
         others = {name: bill.group(name).power_w for name in groups}
         building = (servers + plain_sum(others.values())) * (power.pue - 1)

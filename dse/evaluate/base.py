@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
 import simcore
-from dse.evaluate.failure import Failure, OwnCodeError, reason_of
+from dse.evaluate.failure import Failure, OwnCodeError, one_line, reason_of
 from dse.evaluate.levers import Moved
 from dse.evaluate.metrics import Metrics
 from dse.evaluate.priced import PricedMachine
@@ -359,7 +359,7 @@ def judge(measured: Measured, goals: Goals, fidelity: str) -> Evaluation:
         constraints=violations,
         metrics=metrics,
         fidelity=fidelity,
-        notes=outcome.notes,
+        notes=tuple(map(one_line, outcome.notes)),
         reason=reason,
         duration_s=duration_s,
     )
@@ -384,14 +384,14 @@ def _without_metrics(error: Exception, fidelity: str, duration_s: float) -> Eval
             state="infeasible",
             constraints={error.rule: 1.0},
             fidelity=fidelity,
-            reason=str(error),
+            reason=one_line(str(error)),
             duration_s=duration_s,
         )
     failure: Failure = "own_code" if isinstance(error, OwnCodeError) else "model_error"
     return Evaluation(
         state="failed",
         fidelity=fidelity,
-        reason=reason_of(error),
+        reason=one_line(reason_of(error)),
         failure="out_of_memory" if isinstance(error, MemoryError) else failure,
         duration_s=duration_s,
     )

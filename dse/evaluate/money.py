@@ -118,6 +118,18 @@ class CostMeter:
         """Power of *platform* by part."""
         return self._power.cost(platform)
 
+    def check(self, platform: Platform) -> None:
+        """See whether all is known that costs of the accelerators of *platform* are made of.
+
+        Raises:
+            ConfigError: A price or a power is not.
+            InfeasibleError: No such machine is sold.
+        """
+        if not (self._capital.is_of_parts or self._network.is_of_parts):
+            self.machine(platform)
+        elif self._needed & {"capital_cost_usd", *(() if self._rented else _HOURLY)}:
+            self._prices.accelerator_usd(platform.npu)  # a check has no time to count parts
+
     def metrics(
         self, platform: Platform, iteration_time_s: float, tokens: int
     ) -> Mapping[str, float]:

@@ -105,6 +105,11 @@ def _is_of_links(knob: Parameter) -> bool:
     return all(path.startswith(_OF_LINKS) for path in knob.targets or (knob.name,))
 
 
+def _is_npu(name: str, knob: Parameter) -> bool:
+    """True if the knob *name* chooses the accelerator by its name."""
+    return "platform.npu" in (knob.targets or (name,))
+
+
 class SimulatorEvaluator(Evaluator):
     """Names in the run and prices are read once; designs share what they have in common."""
 
@@ -348,6 +353,26 @@ class SimulatorEvaluator(Evaluator):
         run = RunChecker(self.input).check()
         with suppress(InfeasibleError):  # the knobs may mend that; names they cannot
             check_run(run, memory=False)
+        self._check_prices(run.platform)
+
+    def _check_prices(self, platform: Platform) -> None:
+        """See whether all is known that the costs of each accelerator are made of.
+
+        Raises:
+            ConfigError: A price or a power is not; names it, and the accelerator.
+        """
+        if self._meter is None:
+            return
+        knobs = [(name, k) for name, k in self.input.parameters.items() if _is_npu(name, k)]
+        kept = next(iter(self.input.dimensions.values()))
+        for name, choice in [(name, choice) for name, k in knobs for choice in k.choices]:
+            with suppress(InfeasibleError):  # which the other knobs may mend
+                machine = self._runs.partial_run({name: choice}, kept).platform
+                with errors_named_for_run():
+                    self._meter.check(machine)
+        if not knobs:
+            with suppress(InfeasibleError), errors_named_for_run():
+                self._meter.check(platform)
 
     def check_example(self, design: Design) -> None:
         RunChecker(self.input).check_npus(design)

@@ -260,8 +260,8 @@ class StudyScreen(NoScreen):
             return _infeasible({metrics.rule: 1.0}, str(metrics))
         assert metrics is not None, "of what breaks a rule of the plan, no bound is known"
         excess = self._decided.violations(metrics)
-        broken = {name: value for name, value in excess.items() if value > 0}
-        told = (f"{name} is exceeded by at least {part:.1%}" for name, part in broken.items())
+        parts = ((limit.broken, excess[limit.name]) for limit in self._decided.limits)
+        told = (f"{broken} at least {part:.1%}" for broken, part in parts if part > 0)
         return _infeasible(excess, "; ".join(told))
 
     def _beaten(self, least: Floats) -> Evaluation:

@@ -1,12 +1,13 @@
 """Sentences and figures about the gap of a study."""
 
 from collections.abc import Iterable, Mapping
-from math import ceil
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from math import ceil, isfinite
 from typing import Any
 
 import numpy as np
 
-from dse.objectives import OBJECTIVES
+from dse.objectives import OBJECTIVES, Sense
 from dse.proof.prove import Proof
 from dse.rank.quality import Quality, study_quality
 
@@ -65,12 +66,9 @@ def gap_lines(summary: Mapping[str, Any]) -> list[str]:
     if summary["gap_closed"] and not bounds:
         return [*lines, "no design of the space is feasible"]
     for name, bound in bounds.items():
-        objective = OBJECTIVES[name]
-        word = "above" if objective.sense == "maximise" else "below"
-        lines.append(
-            f"{objective.label}: no design is {word} {bound:.6g} {objective.unit}".rstrip()
-            + f", a gap of {percent_above(gaps[name])}"
-        )
+        sense = summary.get("senses", {}).get(name, OBJECTIVES[name].sense)
+        told = bound_told(name, bound, sense)
+        lines.append(f"{OBJECTIVES[name].label}: {told}, a gap of {percent_above(gaps[name])}")
     volume = gaps.get("hypervolume")
     if volume is None:
         lines.append("hypervolume: no gap is proven")
@@ -81,9 +79,19 @@ def gap_lines(summary: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def bound_told(name: str, bound: float, sense: Sense) -> str:
+    """Words on the *bound* of an objective, rounded to where no design is either."""
+    word, rounding = ("below", ROUND_FLOOR) if sense == "minimise" else ("above", ROUND_CEILING)
+    if not isfinite(bound):
+        return "no design of the space is feasible"
+    exact = Decimal(bound)
+    digits = exact.quantize(Decimal(1).scaleb(exact.adjusted() - 5), rounding) if bound else exact
+    return f"no design is {word} {float(digits):.6g} {OBJECTIVES[name].unit}".rstrip()
+
+
 def percent_above(share: float) -> str:
     """Percentage of a proven *share*, rounded up: less than that is not proven."""
-    return f"{ceil(share * 1e4) / 100:.2f}%"
+    return f"{ceil(share * 1e4) / 100:.2f}%" if isfinite(share) else "unknown"
 
 
 def _hypervolume_gap(proof: Proof, quality: Quality) -> float | None:

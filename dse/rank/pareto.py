@@ -6,6 +6,7 @@ both ranks those apart.
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -93,11 +94,11 @@ class Front(Generic[T]):
         above = np.less_equal(self.points, point).all(axis=1)
         return bool(above.any() and (self.points[above] < point).any())
 
-    def add(self, what: T, point: ArrayLike) -> bool:
+    def add(self, what: T, point: Points | Sequence[float]) -> bool:
         """Keep *point*, (M,), unless one that is there is as good; whether it was kept."""
-        own = np.asarray(point, np.float64)
-        if self._is_matched(own):
+        if self._is_matched(point):
             return False
+        own = np.asarray(point, np.float64)
         left = np.flatnonzero(~no_worse(own, self.points))
         self.points = np.concatenate([self.points[left].reshape(-1, own.size), own[None]])
         self.kept = [*(self.kept[at] for at in left), what]
@@ -106,10 +107,10 @@ class Front(Generic[T]):
             self._stairs = rising[:, 0].tolist(), rising[:, 1].tolist()
         return True
 
-    def _is_matched(self, point: Points) -> bool:
+    def _is_matched(self, point: Points | Sequence[float]) -> bool:
         """True if a point of the front is as good as *point*, (M,)."""
         if self._stairs is None:
-            return bool((self.points <= point).all(axis=1).any())
+            return bool(np.less_equal(self.points, point).all(axis=1).any())
         first, second = float(point[0]), float(point[1])
         at = bisect_right(self._stairs[0], first) - 1
         return at >= 0 and self._stairs[1][at] <= second

@@ -55,7 +55,6 @@ def study_summary(
     tally = tally_of(study, searched_rows(study, rows))
     front = [rows[place] for place in quality.front]
     compared = [row for _, row in compared_rows(study, rows)]
-    done = sum(row.repeats is None for row in rows)
     failures = failure_summary(rows)
     reference = None
     if quality.reference is not None:
@@ -76,8 +75,9 @@ def study_summary(
         "reference_point": reference,
         "reference_point_rule": rule,
         "best": tally_of(study, compared).best,
+        "senses": dict(study.goals.objectives),
         "units": {name: OBJECTIVES[name].unit for name in study.goals.objectives},
-        "evaluations_per_s": done / wall_s if wall_s > 0 else None,
+        "evaluations_per_s": _done(rows) / wall_s if wall_s > 0 else None,
         "wall_s": wall_s,
         "seed": study.file.seed,
         "workers": study.file.execution.workers,
@@ -97,3 +97,8 @@ def tally_of(study: Study, rows: Iterable[Trial]) -> Tally:
     for row in rows:
         tally.add(row, signs)
     return tally
+
+
+def _done(rows: Sequence[Trial]) -> int:
+    """Number of *rows* that were evaluated and repeat none."""
+    return sum(row.repeats is None for row in rows)

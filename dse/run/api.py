@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import BOUND
 from dse.proof.designs import check_bounded
+from dse.run.asked import check_search
 from dse.study.compile import Study, load_study_file
 from simcore import ConfigError, files_kept, rare_collection
 
@@ -30,6 +31,19 @@ def check_study(name: str | Path, overrides: Mapping[str, Any] | None = None) ->
     Raises:
         ConfigError: What is wrong, where, and what would be right.
     """
+    return _checked(name, overrides, is_searched=False)
+
+
+def check_searched(name: str | Path, overrides: Mapping[str, Any] | None = None) -> Study:
+    """Read a study as ``check_study`` does, and see whether it can be searched as it asks for.
+
+    Raises:
+        ConfigError: What is wrong, where, and what would be right.
+    """
+    return _checked(name, overrides, is_searched=True)
+
+
+def _checked(name: str | Path, overrides: Mapping[str, Any] | None, *, is_searched: bool) -> Study:
     study = load_study_file(name, overrides)
     try:
         for level in study.levels or ("",):
@@ -39,6 +53,8 @@ def check_study(name: str | Path, overrides: Mapping[str, Any] | None = None) ->
         if BOUND in study.file.search.fidelity:
             check_bounded(study)
         evaluator.check_example(next(study.space.designs()))
+        if is_searched:
+            check_search(study)
     except ConfigError as error:
         raise error.in_file(name) from None
     return study
@@ -74,7 +90,7 @@ def run_study(  # noqa: PLR0913 - all but the first by name, with defaults
         SimulationError: Several designs failed alike, one after the other.
         StoreError: Results cannot be written any more.
     """
-    study = check_study(name, _places(overrides))
+    study = check_searched(name, _places(overrides))
     runner = _runner(
         study,
         out=out,

@@ -1,15 +1,15 @@
-"""Judges the best designs of a study again at finer levels, each with workers of its own."""
+"""Evaluates designs that are known beforehand: the best of a study again, at finer levels."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from dse.evaluate import Task
 from dse.fidelity.compare import refined_rows, searched_rows
 from dse.fidelity.promote import promotion
 from dse.fidelity.settle import Settlement
-from dse.run.search import each_evaluated
-from dse.run.terms import Evaluations
+from dse.run.terms import WAIT_S, Evaluations
 from dse.study.compile import Study
 from dse.study.trials import Trial
 
@@ -126,3 +126,30 @@ class _Judge:
     def _is_known(self, task: Task) -> bool:
         row = self._found.get((self._level, task.number))
         return row is not None and row.design == task.design
+
+
+def each_evaluated(
+    evaluations: Evaluations,
+    tasks: Iterator[Task],
+    ahead: int,
+    stopping: Callable[[], bool],
+    provenance: int = 0,
+) -> Iterator[Trial]:
+    """The outcomes of *tasks* as they come in, at most *ahead* of them under way."""
+    under_way: dict[int, Task] = {}
+    while True:
+        room = ahead - len(under_way)
+        more = [] if stopping() else list(islice(tasks, room))
+        under_way |= {task.number: task for task in more}
+        evaluations.submit(more)
+        if not under_way:
+            return
+        for answer in evaluations.finished(WAIT_S):
+            task = under_way.pop(answer.number)
+            yield Trial(
+                number=task.number,
+                design=task.design,
+                evaluation=answer.evaluation,
+                worker=answer.worker,
+                provenance=provenance,
+            )

@@ -36,8 +36,8 @@ from dse.run.islands.messages import Rounds
 from dse.run.islands.search import IslandSearch, Means, island_rounds
 from dse.run.learned import Learned, learned_designs
 from dse.run.proposing import study_proposer
-from dse.run.refine import RefineHooks, Refinement
-from dse.run.search import Search, each_evaluated
+from dse.run.refine import RefineHooks, Refinement, each_evaluated
+from dse.run.search import Search
 from dse.run.stage import Stage, limits_of, with_workers
 from dse.run.start import starting_designs
 from dse.run.terms import Budget, Evaluations, Hooks
@@ -159,9 +159,8 @@ class Runner:
             )
 
             def run() -> None:
-                stopping, ahead = self._watcher.stopping, _ENUMERATE_AHEAD
-                found = (stage.evaluations, designs, ahead, stopping, self._provenance)
-                for trial in each_evaluated(*found):
+                given = (stage.evaluations, designs, _ENUMERATE_AHEAD, self._watcher.stopping)
+                for trial in each_evaluated(*given, self._provenance):
                     rows[trial.number] = trial
                     self._finished(trial)
                     self._folded(trial, 0)

@@ -2,10 +2,10 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import islice, takewhile
+from itertools import takewhile
 from marshal import dumps
 from typing import Any
 
@@ -16,7 +16,7 @@ from dse.evaluate.base import Evaluation
 from dse.objectives import total_violation
 from dse.proof.screening import NoScreen
 from dse.run.ending import Ending
-from dse.run.terms import Budget, Evaluations, Hooks
+from dse.run.terms import WAIT_S, Budget, Evaluations, Hooks
 from dse.samplers.base import Outcome, Proposal, Proposer
 from dse.samplers.design.archive import KeyTable
 from dse.samplers.design.columns.genomes import Keys
@@ -24,8 +24,6 @@ from dse.space import Design
 from dse.study.kept import KeptTrials
 from dse.study.trials import Trial
 from simcore import no_collection
-
-WAIT_S = 0.25
 
 Key = int
 """Number above 0 of a design, from its digest."""
@@ -35,33 +33,6 @@ _FORM = 2
 
 _DIGEST_BYTES = 8
 """Size of the digest of a design: of 10 million two are taken for one once in 400,000 studies."""
-
-
-def each_evaluated(
-    evaluations: Evaluations,
-    tasks: Iterator[Task],
-    ahead: int,
-    stopping: Callable[[], bool],
-    provenance: int = 0,
-) -> Iterator[Trial]:
-    """The outcomes of *tasks* as they come in, at most *ahead* of them under way."""
-    under_way: dict[int, Task] = {}
-    while True:
-        room = ahead - len(under_way)
-        more = [] if stopping() else list(islice(tasks, room))
-        under_way |= {task.number: task for task in more}
-        evaluations.submit(more)
-        if not under_way:
-            return
-        for answer in evaluations.finished(WAIT_S):
-            task = under_way.pop(answer.number)
-            yield Trial(
-                number=task.number,
-                design=task.design,
-                evaluation=answer.evaluation,
-                worker=answer.worker,
-                provenance=provenance,
-            )
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -127,8 +98,13 @@ class Search:
         designs = self._budget.designs
         return designs is not None and self._designs >= designs
 
-    def run(self) -> None:
-        """Search until the budget is spent, the space is exhausted or someone says stop."""
+    def run(self, *, settles: bool = True) -> None:
+        """Search until the budget is spent, the space is exhausted or someone says stop.
+
+        Args:
+            settles: Whether the sampler is told all outcomes then; if not, ``settle`` tells it the
+                last ones, so that they can be seen before (``waiting``).
+        """
         with no_collection():
             self._recall()
         while True:
@@ -137,11 +113,24 @@ class Search:
                     break
             if not self._slots:
                 return
-            while self._slots[0].trial is None:
-                if self._hooks.pausing():
-                    return
-                self._collect()
+            if not settles and self._hooks.stopping():
+                all(self._await(slot) for slot in self._slots)
+                return
+            if not self._await(self._slots[0]):
+                return
             self._fold(self._slots.popleft())
+
+    def settle(self) -> None:
+        """Tell the sampler the oldest results that are there."""
+        while self._slots and self._slots[0].trial is not None:
+            self._fold(self._slots.popleft())
+
+    def waiting(self) -> Iterator[tuple[Trial, int, int]]:
+        """The oldest results that the sampler is not told yet, with what ``Hooks.keyed`` gets."""
+        for slot in self._slots:
+            if slot.trial is None:
+                return
+            yield slot.trial, slot.key, _genome_key(slot)
 
     def finished(self) -> list[Trial]:
         """All trials that have an outcome, in ask order, those not yet told included."""
@@ -330,8 +319,15 @@ class Search:
         told = len(self.trials)
         return self.trials[number] if number < told else self._slots[number - told].trial
 
-    def _collect(self) -> None:
-        head = self._slots[0]
+    def _await(self, slot: _Slot) -> bool:
+        """Wait for the outcome of *slot*, the first that has none; False: not any longer."""
+        while slot.trial is None:
+            if self._hooks.pausing():
+                return False
+            self._collect(slot)
+        return True
+
+    def _collect(self, head: _Slot) -> None:
         twin = self._trial(self._by_key.get(head.key))
         if twin is not None:
             head.trial = twin.repeated_as(head.number)
@@ -359,14 +355,19 @@ class Search:
         else:
             outcome = _outcome(trial.evaluation)
             self._proposer.tell(slot.proposal, outcome.objectives, outcome.violation)
-        genome = slot.proposal.genome
-        self._hooks.keyed(slot.key, 0 if genome is None else genome.key)
+        self._hooks.keyed(slot.key, _genome_key(slot))
         self._conclude(trial)
 
     def _conclude(self, trial: Trial) -> None:
         self.trials.append(trial)
         self._screen.learn(trial)
         self._hooks.folded(trial, self.duplicates)
+
+
+def _genome_key(slot: _Slot) -> int:
+    """Number above 0 by which the sampler knows the design of *slot*; 0: none."""
+    genome = slot.proposal.genome
+    return 0 if genome is None else genome.key
 
 
 def _outcome(evaluation: Evaluation) -> Outcome:

@@ -31,7 +31,11 @@ def starting_designs(study: Study) -> list[Design]:
             result += [d for d in balanced_designs(study) if space.genome(d) is not None]
             continue
         if isinstance(item, str):
-            other = load_study(Path(study.folder) / item)
+            try:
+                other = load_study(Path(study.folder) / item)
+            except ConfigError as error:
+                rule = "must be the folder of a study that has been run"
+                raise ConfigError(at, rule, got=f"{item} ({error})") from None
             found = [dict(other.rows[row].design) for row in other.front]
         else:
             given = _design(item, study.space.parameters, at)

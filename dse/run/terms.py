@@ -8,6 +8,9 @@ from dse.evaluate import Answer, Task
 from dse.samplers.base import most_open
 from dse.study.trials import Trial
 
+WAIT_S = 0.25
+"""Time for which outcomes are awaited before it is seen what else there is to do."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:

@@ -25,7 +25,7 @@ def made_sampler(
         warnings.simplefilter("ignore")  # "experimental" is no news to whoever chose it by name
         try:
             return made_by(**given)
-        except (TypeError, ValueError) as error:
+        except (Exception, SystemExit) as error:  # of code from elsewhere
             name = getattr(made_by, "__name__", "the sampler")
             rule = f"must be arguments that {name} takes ({error})"
             raise ConfigError("search.sampler_arguments", rule, got=dict(arguments)) from None

@@ -3,7 +3,8 @@
 import logging
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,13 @@ METRIC_NAMES = "study:metric_names"
 
 _BEYOND = 1e30
 """Value, to be minimised, of designs without values until others have some."""
+
+
+_PROPOSE = (
+    "cannot propose a design of this space; choose another encoding (index, weights, steps) or "
+    "another sampler"
+)
+_LEARN = "cannot be told of a trial; give it other arguments, or choose another sampler"
 
 
 class StudyProposer(Proposer[int]):
@@ -220,9 +228,8 @@ class OptunaProposer(StudyProposer):
             return self.propose(self._first.popleft())
         self._storage.belief = self._belief()
         try:
-            found = self._asked()
-        except Exception as error:  # of the sampler, which is code from elsewhere
-            raise self._unable(error) from error
+            with self._blamed(_PROPOSE):
+                found = self._asked()
         finally:
             self._storage.belief = None
         assert found is not None
@@ -236,12 +243,27 @@ class OptunaProposer(StudyProposer):
         limits = {FEASIBILITY: violation} if self._look.knows_limits else {}
         return Belief(values=values, attrs=limits, most=len(self._told))
 
-    def _unable(self, error: Exception) -> ConfigError:
-        """Error of a sampler that cannot propose in this space."""
-        name, rule = type(self.study.sampler).__name__, "cannot propose a design of this space"
-        advice = "choose another encoding (index, weights, steps) or another sampler"
-        got = f"{name}, which raised {type(error).__name__}: {error}"
-        return ConfigError("search.sampler", f"{rule}; {advice}", got=got)
+    @contextmanager
+    def _blamed(self, rule: str) -> Iterator[None]:
+        """Errors are those of the sampler, which is code from elsewhere.
+
+        Raises:
+            ConfigError: It raises anything, or would end the process.
+        """
+        try:
+            yield
+        except (Exception, SystemExit) as error:
+            name = type(self.study.sampler).__name__
+            got = f"{name}, which raised {type(error).__name__}: {error}"
+            raise ConfigError("search.sampler", rule, got=got) from error
+
+    def _finish(self, number: int, values: Sequence[float]) -> None:
+        with self._blamed(_LEARN):
+            super()._finish(number, values)
+
+    def tell_nothing(self, proposal: Proposal[int]) -> None:
+        with self._blamed(_LEARN):
+            super().tell_nothing(proposal)
 
     def can_say(self, design: Design) -> bool:
         """True if the sampler's parameters can mean *design*."""

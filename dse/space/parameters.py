@@ -50,8 +50,9 @@ class Parameter:
             raise ConfigError(self.name, "low must be below high", got=(self.low, self.high))
         if not self.choices and self.log and self.low <= 0:
             raise ConfigError(self.name, "log: true needs low above 0", got=self.low)
-        if len(set(map(repr, self.choices))) != len(self.choices):
-            raise ConfigError(self.name, "each choice may stand once", got=list(self.choices))
+        if len(set(self.choices)) != len(self.choices):  # 1, 1.0 and true are one number to a run
+            rule = "each choice may stand once (1, 1.0 and true are the same)"
+            raise ConfigError(self.name, rule, got=list(self.choices))
 
     @property
     def is_continuous(self) -> bool:

@@ -71,11 +71,12 @@ class StudyFolder:
         if not resume:
             rule = "the folder must not hold a study yet (--resume goes on with it, --out names"
             raise ConfigError("--out", f"{rule} another, --force deletes it)", got=str(self.path))
+        if not self._store.exists():
+            rule = "must be there for the study to go on (give it back, or start anew with --out)"
+            raise ConfigError(str(self._store), rule, got="no file")
         check_same(self.study_file(to_mend=True), study)
         with told_of_store(self._store):
             self._lock.acquire()
-        if not self._store.exists():
-            return []
         with no_collection(), reading(self._store, to_mend=True) as store:
             store.check()
             return list(store.trials())

@@ -16,7 +16,7 @@ from dse.study.trials import Trial
 BATCH_S = 0.05
 """The most that a row waits while others come in."""
 
-BATCH_ROWS = 100
+BATCH_ROWS = 400
 
 _NOTED = 64
 """Sets of names that are known to be written down: one or two per evaluator."""

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
+from typing import Any
 
 from dse.evaluate.base import Evaluation, State
 from dse.space import Design
@@ -48,6 +50,18 @@ class Trial:
             worker="",
             repeats=self.number,
         )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel as plain values, as ``Evaluation`` does."""
+        return _trial, _values_of(self)
+
+
+_NAMES = tuple(field.name for field in fields(Trial))
+_values_of = attrgetter(*_NAMES)
+
+
+def _trial(*values: Any) -> Trial:
+    return Trial(**dict(zip(_NAMES, values, strict=True)))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -58,6 +58,14 @@ def odd(design, metrics):
     answers = {1: [1], 2: {"noise_db": float("nan")}, 4: {"other_db": 1.0}, 8: {"noise_db": True}}
     return answers.get(design["width"], {"noise_db": 1.0})
 
+def huge(design, metrics):
+    return {"noise_db": 10**400 if design["width"] == 4 else 1.0}
+
+def shouts(design, metrics):
+    if design["width"] == 4:
+        raise ValueError(f"first line\\nsecond \\x1b[31mred {object()}")
+    return {"noise_db": 1.0}
+
 def breaks(design, metrics):
     return {"noise_db": 1 / abs(design["width"] - 4)}
 """
@@ -215,6 +223,8 @@ def test_the_table_is_the_same_on_any_number_of_workers(folder: Path) -> None:
         (step("hangs", timeout="0.5 s"), {4}, "metrics.noise took longer than its 0.5 s"),
         (step("eats", memory="300 MB"), {4}, "metrics.noise failed: ran out of memory"),
         (step("dies"), {4}, "metrics.noise ended with code 7"),
+        (step("huge"), {4}, r"metrics.noise must give noise_db as a finite .*, but gave 10+\.\.\."),
+        (step("shouts"), {4}, r".*: ValueError: first line second \\x1b\[31mred <object object>"),
         (step("odd"), {1, 2, 4, 8}, "metrics.noise must give .*, but gave .*"),
         (step(command=["program", "fails"]), {4}, r"metrics.noise ended .* 1 \(no such width\)"),
         (step(command=["program", "hangs"], timeout="1 s"), {4}, ".* longer than its 1 s"),
@@ -364,6 +374,10 @@ def _running(folder: str) -> list[str]:
         ({"a": step("noise"), "b": step("noise")}, "must be a name that nothing else has"),
         ({"a": step("noise", gives=["hum_db"])}, r"objectives.noise_db: an objective must be one"),
         ({}, "metrics: must hold functions or commands"),
+        (
+            {"a": step(expression="widht * 2")},
+            r"metrics.a.expression: .*'width'.*, but got 'widht'",
+        ),
     ],
 )
 def test_what_may_not_be_run_is_refused_in_one_sentence(

@@ -11,7 +11,7 @@ from stopping import Stopping
 
 from dse.evaluate.base import Account
 from dse.evaluate.simulator import SimulatorEvaluator
-from dse.proof.told import gap_lines
+from dse.proof.told import bound_told, gap_lines
 from dse.rank.quality import study_quality
 from dse.results.failures import failure_lines
 from dse.run.runner import Runner
@@ -232,6 +232,33 @@ def test_a_space_without_a_feasible_design_is_told_as_such(objective: str) -> No
     summary = searched(data, sampler="exhaustive", trials=5000, gap=0).summary
     assert (summary["gap_closed"], summary["lower_bounds"]) == (True, {})
     assert gap_lines(summary) == ["no design of the space is feasible"]
+
+
+@pytest.mark.parametrize(
+    ("name", "bound", "sense", "told"),
+    [
+        ("iteration_time", 0.163711546, "minimise", "no design is below 0.163711 s"),
+        ("iteration_time", 0.163711546, "maximise", "no design is above 0.163712 s"),
+        ("iteration_time", 0.125, "minimise", "no design is below 0.125 s"),
+        ("mfu", 0.3333333, "maximise", "no design is above 0.333334"),
+        ("capital_cost", 626800.0, "minimise", "no design is below 626800 USD"),
+        ("power", 0.0, "minimise", "no design is below 0 W"),
+        ("power", float("inf"), "minimise", "no design of the space is feasible"),
+    ],
+)
+def test_bounds_are_rounded_to_where_no_design_is(
+    name: str, bound: float, sense: Any, told: str
+) -> None:
+    assert bound_told(name, bound, sense) == told
+
+
+def test_the_side_of_a_bound_is_that_of_what_the_study_seeks() -> None:
+    data = {**FEW, "objectives": {"iteration_time": "maximise"}}
+    summary = searched(data, sampler="exhaustive", trials=5000, gap=0).summary
+    worst = summary["best"]["iteration_time"]
+    line = gap_lines(summary)[0]
+    assert "no design is above" in line
+    assert float(line.split("above ")[1].split()[0]) >= worst
 
 
 def test_a_gap_that_cannot_be_proven_is_refused() -> None:

@@ -19,6 +19,10 @@ _NOTHING = Kernel("nothing", "elementwise", 0.0, 0.0)
 """The least kernel; a compute model that times it has read its tables."""
 
 
+_BETWEEN = 0.381966
+"""Share of a range at which a value is looked at beside both ends: a count is none there."""
+
+
 class KnobChecker(Generic[R]):
     """Checks what a study's ``run`` holds, with the values of its knobs."""
 
@@ -41,7 +45,9 @@ class KnobChecker(Generic[R]):
         with errors_named_for_run():
             run = self._runs.without_values()[0]
         for name, parameter in self._input.parameters.items():
-            values: tuple[Value, ...] = parameter.choices or (parameter.low, parameter.high)
+            values: tuple[Value, ...] = parameter.choices
+            if parameter.is_continuous:  # what lies between must be right too: no count is
+                values = (parameter.low, parameter.high, parameter.value_at(_BETWEEN))
             for value in values:
                 self._check_value(name, value)
         return run

@@ -10,8 +10,8 @@ from dse.evaluate.levers import Moved
 from dse.evaluate.own.steps import Step, steps_of
 from dse.evaluate.priced import PricedMachine
 from dse.evaluate.siblings import Siblings
-from dse.space import Check, Design
-from simcore import class_of
+from dse.space import Check, Design, scalars_of
+from simcore import ConfigError, class_of, did_you_mean
 
 
 class EvaluatorWithOwn(Evaluator):
@@ -55,6 +55,15 @@ class EvaluatorWithOwn(Evaluator):
 
     def check(self) -> None:
         self._inner.check()
+        is_alone = type(self._inner) is OwnEvaluator  # which metrics others give, they tell late
+        known = {*self.input.parameters, *scalars_of(dict(self.input.run))}
+        for step in self._steps:
+            for name in step.names:
+                if name not in known and (is_alone or "." in name):
+                    rule = "must hold knobs, values of the run and metrics given before"
+                    rule += did_you_mean(name, sorted(known))
+                    raise ConfigError(f"{step.what.name}.expression", rule, got=name)
+            known |= {*step.what.gives}
 
     def check_example(self, design: Design) -> None:
         self._inner.check_example(design)

@@ -1,10 +1,10 @@
 """Calls of a user's functions and commands, and the contract that their answers keep."""
 
 import json
+import sys
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from math import inf
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ from simcore import ConfigError, InfeasibleError, Registry, parse_json
 
 START_S = 120.0
 """The most time that a function's module may take to be imported."""
+
+_MOST = sys.float_info.max
+"""The largest number; whole ones beyond it are no number to anything that follows."""
 
 _NOTES, _INFEASIBLE = "notes", "infeasible"
 
@@ -34,6 +37,9 @@ FUNCTIONS: Registry[Callable[..., Any]] = Registry("a function of metrics", {}, 
 
 class Step(ABC):
     """One piece of a user's code."""
+
+    names: Collection[str] = ()
+    """Names of what it counts with, where that is known before it is asked."""
 
     def __init__(self, what: OwnMetrics) -> None:
         self.what = what
@@ -130,6 +136,7 @@ class ExpressionStep(Step):
     def __init__(self, what: OwnMetrics, run: Mapping[str, Value]) -> None:
         super().__init__(what)
         self._expression = parse_expression(what.expression, at="")
+        self.names = self._expression.names
         self._run = {name: run[name] for name in self._expression.names if name in run}
 
     def _answer(self, design: Design, metrics: Mapping[str, float]) -> object:
@@ -169,8 +176,9 @@ def steps_of(own: Sequence[OwnMetrics], run: Mapping[str, Any] | None = None) ->
 
 
 def _number(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
-        raise OwnCodeError(f"must give {name} as a finite number of at least 0, but gave {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
+        rule = f"must give {name} as a finite number of at least 0"
+        raise OwnCodeError(f"{rule}, but gave {_shown(repr(value))}")
     return float(value)
 
 

@@ -15,8 +15,7 @@ from dse.run.islands.facts import SharedFacts
 from dse.run.islands.fleet import Callbacks, Fleet
 from dse.run.islands.island import heard_before
 from dse.run.islands.messages import Made, News, Order, Report, Rounds
-from dse.run.search import WAIT_S
-from dse.run.terms import Hooks
+from dse.run.terms import WAIT_S, Hooks
 from dse.store.rows import Row
 from dse.study.trials import Trial
 

@@ -59,15 +59,17 @@ class Island:
         )
         hooks = Hooks(
             finished=lambda trial: None,
-            folded=lambda trial, duplicates: None,
+            folded=self._told,
             stopping=lambda: self._search.asked >= self._goal,
             pausing=self._is_late,
-            keyed=lambda key, genome: self._known.extend((key, genome)),
+            keyed=self._keyed,
         )
         self._search = Search(proposer, evaluations, budget, hooks, screen=screen)
-        self._known = array("q")  # of the trials that are not reported yet
+        self._rows: list[Trial] = []  # that are not reported yet
+        self._known = array("q")  # of these
+        self._ahead = 0  # rows that were reported before the sampler was told
         self._turn, self._until_s = -1, 0.0
-        self._goal = self._reported = 0
+        self._goal = 0
 
     def go_on(self, order: Order, until_s: float) -> Report:
         """Do what is ordered until it is done, or until ``time.monotonic()`` is *until_s*.
@@ -77,10 +79,11 @@ class Island:
         base = self._rounds.begin(order.turn)
         for facts in order.facts:
             self._screen.take(facts.value())
+        self._search.settle()
         if order.turn > self._turn:
             self._begin(order, base)
         self._goal, self._until_s = base + order.share, until_s
-        self._search.run()
+        self._search.run(settles=False)  # what was found is reported before anybody learns from it
         return self._report(order, base)
 
     def _begin(self, order: Order, base: int) -> None:
@@ -96,23 +99,36 @@ class Island:
             for place, trial in order.stored.items()
         )
 
+    def _told(self, trial: Trial, duplicates: int) -> None:
+        if self._ahead:
+            self._ahead -= 1
+        else:
+            self._rows.append(trial)
+
+    def _keyed(self, key: int, genome: int) -> None:
+        if not self._ahead:
+            self._known.extend((key, genome))
+
     def _report(self, order: Order, base: int) -> Report:
-        first = self._reported
-        rows = self._search.trials[first : self._goal]
-        self._reported += len(rows)
+        rows, self._rows = self._rows, []
+        known, self._known = self._known, array("q")
+        first = len(self._search.trials) - len(rows)
+        for trial, key, genome in self._search.waiting():
+            rows.append(trial)
+            known.extend((key, genome))
+            self._ahead += 1
         trials: list[Trial | None] = []
         for row in rows:
-            known = order.stored.get(row.number - base)
+            stored = order.stored.get(row.number - base)
             number = self._rounds.number(self._number, row.number)
             new = replace(row, number=number, repeats=None, provenance=order.provenance)
-            trials.append(None if known and known.design == row.design else new)
+            trials.append(None if stored and stored.design == row.design else new)
         facts = self._screen.worked_out()  # what nobody wants is not kept either
         made = Made(
             trials=trials,
             rows=[() if trial is None else row_of("trial", trial) for trial in trials],
-            known=self._known[: 2 * len(rows)],
+            known=known,
         )
-        del self._known[: 2 * len(rows)]
         return Report(
             island=self._number,
             turn=order.turn,
@@ -124,4 +140,5 @@ class Island:
         )
 
     def _is_late(self) -> bool:
-        return len(self._search.trials) > self._reported and time.monotonic() >= self._until_s
+        has_news = bool(self._rows) or any(True for _ in self._search.waiting())
+        return has_news and time.monotonic() >= self._until_s

@@ -6,6 +6,7 @@ from typing import Any
 
 from dse.evaluate import Crew, Dispatcher, Limits
 from dse.proof.screening import Facts
+from dse.run.asked import check_islands
 from dse.run.ending import Ending
 from dse.run.islands.archipelago import Archipelago, Bounds
 from dse.run.islands.messages import Rounds
@@ -31,9 +32,7 @@ def island_rounds(study: Study, proposer: Proposer[Any]) -> Rounds | None:
     search = study.file.search
     if search.islands == 1:
         return None
-    if search.gap is not None or search.hypervolume_gap is not None:
-        rule = "must be 1 where a gap is proven, for which the sampler and one proof take turns"
-        raise ConfigError(AT, rule, got=search.islands)
+    check_islands(study)
     if proposer.is_complete and search.sampler != "design":
         rule = f"must be 1 with the sampler {search.sampler}, which takes all designs in turn"
         raise ConfigError(AT, rule, got=search.islands)

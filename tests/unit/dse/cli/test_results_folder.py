@@ -9,7 +9,8 @@ from dse.cli.commands import main
 from dse.cli.running import results_folder
 from dse.starter.answers import Answers
 from dse.starter.write import study_text
-from dse.store.folder import STUDY
+from dse.store.folder import STUDY, TRIALS, DriverLock, StudyFolder
+from dse.study.compile import load_study_file
 from simcore import ConfigError
 
 
@@ -41,6 +42,22 @@ def test_force_deletes_a_study_and_nothing_else(tmp_path: Path) -> None:
     assert (other / "mine.txt").exists()
     with pytest.raises(ConfigError, match="without --resume"):
         _folder(study, force=True, resume=True)
+
+
+def test_force_leaves_what_is_not_the_studys(tmp_path: Path) -> None:
+    for name in (STUDY, "study.db", "trial-3.trace.json", "mine.txt", "trial-x.html"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "notes").mkdir()
+    with pytest.raises(ConfigError, match="folder of the study file itself"):
+        results_folder(str(tmp_path / STUDY), tmp_path, resume=False, force=True)
+    running = DriverLock(tmp_path)
+    running.acquire()
+    with pytest.raises(ConfigError, match="only one process at a time"):
+        _folder(tmp_path, force=True)
+    assert (tmp_path / STUDY).exists()
+    running.release()
+    _folder(tmp_path, force=True)
+    assert {path.name for path in tmp_path.iterdir()} == {"mine.txt", "notes", "trial-x.html"}
 
 
 def _told(text: str, folder: Path, command: str = "check") -> str:
@@ -76,3 +93,12 @@ def test_a_study_that_is_refused_leaves_no_folder(
     told = _told(priced.replace("executor: local", "executor: serial"), tmp_path, "study")
     assert "price" in told
     assert not (tmp_path / "runs" / "given").exists()
+
+
+def test_a_study_whose_store_is_gone_is_not_begun_anew(tmp_path: Path) -> None:
+    for name in (STUDY, TRIALS):
+        (tmp_path / name).write_text("x")
+    study = load_study_file("p5_vit22b_64.yaml")
+    with pytest.raises(ConfigError, match=r"study\.db: must be there for the study to go on"):
+        StudyFolder(tmp_path).known_trials(study, resume=True)
+    assert (tmp_path / TRIALS).read_text() == "x"

@@ -8,7 +8,7 @@ import pytest
 from dse.costs import COSTS, load_prices
 from dse.costs.bill import Bill, Biller
 from dse.costs.bill.scale_out import FabricNeed, _ways, leaves_and_spines, wire
-from simcore import Catalogue, Dimension, Platform, load_npu, load_platform, plain_sum
+from simcore import Catalogue, ConfigError, Dimension, Platform, load_npu, load_platform, plain_sum
 
 BILLER = Biller(load_prices())
 
@@ -188,3 +188,12 @@ def test_a_fabric_is_wired_in_the_way_whose_bill_is_the_lowest() -> None:
         bills = [plain_sum(line.usd for line in way.wired().lines) for way in ways]
         assert [way.usd for way in ways] == bills  # to the last bit
         assert wire(need, parts) == ways[bills.index(min(bills))].wired()
+
+
+def test_an_accelerator_of_unknown_power_draws_none_for_nothing() -> None:
+    known = machine("h100_80", ("switch", 8, 450), ("switch", 4, 50))
+    dark = known.npu.model_copy(update={"name": "own", "system_power_w": None, "tdp_w": None})
+    model = COSTS["bill_of_materials_power"](load_prices())
+    assert model.cost(known).total > 32 * 700
+    with pytest.raises(ConfigError, match="system_power: must be given for own"):
+        model.cost(known.model_copy(update={"npu": dark}))

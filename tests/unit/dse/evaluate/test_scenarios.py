@@ -103,7 +103,10 @@ def test_a_limit_holds_in_every_scenario() -> None:
     assert outcome(study_of(constraints=[limit])).state == "complete"
     found = outcome(study_of(constraints=[limit], scenarios=SCENARIOS[:2]))
     assert found.state == "infeasible"
-    assert found.constraints["iteration_time_at_most"] > 0
+    excess = found.constraints["iteration_time_at_most"]
+    name = SCENARIOS[1]["name"]
+    assert excess > 0
+    assert found.reason == f"in {name}: iteration_time_at_most is exceeded by {excess:.1%}"
 
 
 def test_a_design_that_one_scenario_cannot_build_says_which() -> None:

@@ -4,7 +4,7 @@ import math
 import pickle
 import time
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -32,7 +32,7 @@ def trial_of(number: int, key: int, **more: Any) -> Trial:
 
 
 class Scripted:
-    """A search whose trials are known beforehand; each one is awaited."""
+    """A search whose trials are known beforehand; the latest one waits to be told."""
 
     def __init__(
         self, proposer: Any, evaluations: Any, budget: Budget, hooks: Hooks, *, screen: Any
@@ -43,22 +43,40 @@ class Scripted:
         self.pauses: list[int] = []
         self.expected: dict[int, Trial] = {}
         self.heard: list[int] = []
+        self.told_then: list[int] = []
+        self.untold: list[tuple[Trial, int, int]] = []
 
-    def run(self) -> None:
+    def run(self, *, settles: bool) -> None:
+        assert not settles
         while not self.hooks.stopping():
             if self.hooks.pausing():
                 self.pauses.append(self.asked)
                 return
             repeats = 0 if self.asked == 2 else None
-            self.trials.append(trial_of(self.asked, self.asked, repeats=repeats))
-            self.hooks.keyed(10 + self.asked, 20 + self.asked)
+            trial = trial_of(self.asked, self.asked, repeats=repeats)
+            self.untold.append((trial, 10 + self.asked, 20 + self.asked))
             self.asked += 1
+            self.tell(but=1)
+
+    def settle(self) -> None:
+        self.tell(but=0)
+
+    def waiting(self) -> Iterator[tuple[Trial, int, int]]:
+        return iter(self.untold)
+
+    def tell(self, *, but: int) -> None:
+        while len(self.untold) > but:
+            trial, key, genome = self.untold.pop(0)
+            self.hooks.keyed(key, genome)
+            self.trials.append(trial)
+            self.hooks.folded(trial, 0)
 
     def expect(self, trials: Iterable[Trial]) -> None:
         self.expected |= {trial.number: trial for trial in trials}
 
     def hear(self, trials: Sequence[Trial], known: Any) -> None:
         self.heard += [trial.number for trial in trials]
+        self.told_then.append(len(self.trials))
 
 
 class Screen:
@@ -144,6 +162,17 @@ def test_an_island_hears_the_news_once_and_nothing_of_itself(
     for until_s in (0.0, math.inf):
         here.go_on(0, until_s, news=shared)
         assert here.search.heard == [0, 2, 3, 5]
+
+
+def test_an_island_reports_before_it_learns_and_learns_before_it_hears(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = Here(monkeypatch)
+    news = Shared(pickle.dumps(News(trials=[], known=np.zeros((0, 2), np.int64))))
+    assert here.go_on(0)[0].count == 4
+    assert len(here.search.trials) == 3, "the last one is reported, and nobody has learned from it"
+    assert here.go_on(1, news=news)[0].count == 4
+    assert here.search.told_then == [4]
 
 
 def test_an_island_reports_once_its_time_is_up_and_one_trial_is_made(

@@ -195,6 +195,30 @@ def test_arguments_that_a_sampler_does_not_take_are_named() -> None:
         study_of(sampler="design", sampler_arguments={"startup": 6})
 
 
+ENDS = """import optuna
+
+
+class Ends(optuna.samplers.RandomSampler):
+    def infer_relative_search_space(self, study, trial):
+        raise SystemExit(0)
+"""
+
+
+def test_a_sampler_that_breaks_when_it_is_asked_or_told_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constraints = {"constraints_func": "violation"}
+    broken = study_of(sampler="TPESampler", sampler_arguments=constraints)
+    with pytest.raises(ConfigError, match=r"told of a trial.*TPESampler, which raised TypeError"):
+        Runner(broken, out=None, resume=False, watcher=None).search(None)
+    (tmp_path / "sampler_that_ends.py").write_text(ENDS)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigError, match=r"cannot propose.*Ends, which raised SystemExit"):
+        Runner(
+            study_of(sampler="sampler_that_ends:Ends"), out=None, resume=False, watcher=None
+        ).search(None)
+
+
 def test_designs_that_are_turned_down_leave_the_search_space_of_samplers_whole() -> None:
     study = study_of()
     storage = LiveStorage(study)

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from dse.cli.commands import main
 from dse.results.result import load_study
 from dse.run.api import check_study, run_study
 from dse.study.compile import find_study
@@ -48,6 +50,13 @@ def sentence(tmp_path: Any, study: str, path: Path, value: object) -> str:
         (("space", "axes", BANDWIDTH), {}, [f"space.axes.{BANDWIDTH}: must hold exactly one"]),
         (("space", "axes", "plan.zz"), {"choices": [1, 2]}, ["plan.zz: unknown key"]),
         (("space", "axes", "plan.micro_batch"), {"choices": ["x"]}, ["like with like"]),
+        (("space", "axes", "plan.micro_batch"), {"choices": [1, True]}, ["may stand once", "True"]),
+        (("space", "axes", "plan.micro_batch"), {"choices": [1, 1.0]}, ["may stand once", "1.0"]),
+        (
+            ("space", "axes", "system.chunks"),
+            {"low": 1, "high": 4},
+            ["chunks: must be a valid int"],
+        ),
         (
             ("space", "axes", "plan.micro_batch"),
             {"choices": [1, 2], "when": "plan.micro_batch > 1"},
@@ -128,3 +137,48 @@ def test_a_folder_whose_files_are_broken_is_told_by_report_and_resume(
 def test_a_front_to_start_from_whose_folder_can_be_no_name_is_told() -> None:
     with pytest.raises(ConfigError, match="must be the folder of a study"):
         load_study("9" * 400)
+
+
+@pytest.mark.parametrize(
+    ("study", "changes", "told"),
+    [
+        ("p5_vit22b_64_simulated", {"search": {"gap": "1%", "islands": 2}}, "islands: must be 1"),
+        (
+            "p5_vit22b_64_simulated",
+            {"search": {"hypervolume_gap": "1%", "islands": 2}},
+            "islands: must be 1",
+        ),
+        (
+            "p5_vit22b_64_simulated",
+            {"search": {"gap": "1%", "sampler": "tpe"}, "objectives": {"mfu": "maximise"}},
+            "objectives.mfu: bounds are known",
+        ),
+        ("p5_vit22b_64", {"search": {"learn_from": ["none"]}}, "search.learn_from[0]: must be"),
+        ("p5_vit22b_64", {"search": {"start": ["none"]}}, "search.start[0]: must be the folder"),
+        ("p5_vit22b_64", {"search": {"start": [{"plan.tp": 3}]}}, "search.start[0]: must be a de"),
+        (
+            "p1_cosmic_1024",
+            {"search": {"gap": "1%"}, "objectives": {"footprint": "minimise"}},
+            "objectives.footprint: bounds are known",
+        ),
+    ],
+)
+def test_what_a_search_cannot_do_is_told_by_the_check(
+    tmp_path: Any, study: str, changes: dict[str, Any], told: str
+) -> None:
+    content = {**read_yaml(find_study(f"{study}.yaml")), **changes}
+    file = tmp_path / "study.yaml"
+    file.write_text(yaml.safe_dump(content, sort_keys=False))
+    result = CliRunner().invoke(main, ["check", str(file)])
+    assert (result.exit_code, str(file) in result.output) == (2, True)
+    assert told in result.output
+
+
+def test_a_missing_figure_of_an_accelerator_is_told_by_the_check(tmp_path: Any) -> None:
+    content: Any = read_yaml(find_study("llama3_70b_accelerators.yaml"))
+    content["space"]["axes"]["platform.npu"] = {"choices": ["h100_80", "h200"]}
+    content |= {"objectives": {"power": "minimise"}, "cost": {"model": "whole_machine"}}
+    file = tmp_path / "study.yaml"
+    file.write_text(yaml.safe_dump(content, sort_keys=False))
+    with pytest.raises(ConfigError, match="system_power: must be given for h200"):
+        check_study(file)

@@ -66,6 +66,7 @@ def test_a_limit_from_below_is_mirrored() -> None:
     limit = Limit(name="x", metric=OBJECTIVES["mfu"], bound=0.5, sense="at_least")
     assert limit.violation({"mfu": 0.4}) == pytest.approx(0.2)
     assert limit.violation({"mfu": 0.6}) == pytest.approx(-0.2)
+    assert limit.excess({"mfu": 0.4}) == "x is missed by 20.0%"
 
 
 def test_products_of_metrics_are_objectives() -> None:
