@@ -135,19 +135,21 @@ def _inner(npu: Npu, npus: int) -> int:
 def _machine(answers: Answers, chips: list[Npu], npus: int) -> list[str]:
     inner = min(_inner(one, npus) for one in chips)
     lines = [
-        "  # Links, cards, hosts and power are those that the accelerator is sold with (native).",
+        "  # Links, cards, hosts and power are those that the accelerator is sold with (native);",
+        "  # messages get the part of a bandwidth that was measured on such links (efficiency).",
         "  platform:",
         f"    npu: {_quoted(answers.told(answers.machines[0]))}",
         "    dimensions:",
     ]
-    native = "topology: native, npus: {}, bandwidth: native, latency: native"
+    reached = "efficiency: native, latency: native"
+    native = f"topology: native, npus: {{}}, bandwidth: native, {reached}"
     if inner > 1 or len({_inner(one, npus) for one in chips}) > 1:
         lines.append(f"      - {{{native.format(inner)}}}    # within a server")
     if npus > inner or inner == 1:
         outer = native.format(npus // inner)
         cards = all(one.scale_out and one.scale_out.installed_bytes_per_s for one in chips)
         if answers.bandwidth:
-            link = f"bandwidth: {answers.bandwidth}, latency: 1700 ns"
+            link = f"bandwidth: {answers.bandwidth}, {reached}"
             outer = f"topology: switch, npus: {npus // inner}, {link}"
         elif not cards:
             rule = "must be given, such as '50 GB/s': no cards are known that servers are sold with"

@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 PlanFact = tuple[PlanTerms, float]
 
 INFEASIBLE = -1
-RATES = {"latency": ("latency",), "bandwidth": ("bandwidth", "oversubscription")}
+RATES = {"latency": ("latency",), "bandwidth": ("bandwidth", "efficiency", "oversubscription")}
 """Rates of a dimension, and the keys that they depend on."""
 
 

@@ -5,6 +5,7 @@ from rich.table import Table
 
 from simcore.compute.tables.account import KernelAccount
 from simcore.config import Run
+from simcore.machine import Dimension
 from simcore.memory.fit import Shortage
 from simcore.memory.modules import activations_by_module
 from simcore.result import IterationResult
@@ -206,9 +207,16 @@ def _network_table(run: Run, result: IterationResult) -> Table:
             str(index),
             str(dimension.topology),
             str(dimension.npus),
-            format_quantity(dimension.bandwidth_bytes_per_s, "B/s"),
+            _bandwidth(dimension),
             format_quantity(result.sent_bytes[index], "B"),
             f"{result.dimension_utilization[index]:.1%}",
             f"{result.link_loads[index]:.1%}",
         )
     return table
+
+
+def _bandwidth(dimension: Dimension) -> str:
+    told = format_quantity(dimension.bandwidth_bytes_per_s, "B/s")
+    if dimension.efficiency == 1.0:
+        return told
+    return f"{told}, {dimension.efficiency:.1%} reached"

@@ -118,7 +118,7 @@ class Moving:
     def slowest(self) -> Platform:
         """The machine with the slower links of both, and the slower memory."""
         pairs = zip(self.moving.dimensions, self.reducing.dimensions, strict=True)
-        slow = [min(pair, key=lambda one: one.bandwidth_bytes_per_s) for pair in pairs]
+        slow = [min(pair, key=lambda one: one.usable_bandwidth_bytes_per_s) for pair in pairs]
         npus = self.moving.npu, self.reducing.npu
         npu = min(npus, key=lambda one: one.memory_bandwidth_bytes_per_s)
         return self.platform.model_copy(update={"dimensions": tuple(slow), "npu": npu})
@@ -210,7 +210,9 @@ def _slowed(platform: Platform, mover: Mover) -> Platform:
     """*platform* with links, and a memory to add up in, that are no faster than *mover*."""
     most, npu = mover.moves_bytes_per_s, platform.npu
     dimensions = [
-        one.model_copy(update={"bandwidth_bytes_per_s": most * one.oversubscription})
+        one.model_copy(
+            update={"bandwidth_bytes_per_s": most * one.oversubscription / one.efficiency}
+        )
         if one.usable_bandwidth_bytes_per_s > most
         else one
         for one in platform.dimensions

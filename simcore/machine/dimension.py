@@ -36,6 +36,8 @@ class Dimension(Schema):
         topology: Name of the shape in which the NPUs of this level are joined.
         npus: NPUs joined, at least 2 and at most ``MOST_NPUS``.
         bandwidth_bytes_per_s: Of all links of one NPU in this dimension together, one direction.
+        efficiency: Part of the bandwidth that messages reach, in (0, 1]: headers and libraries take
+            the rest. Prices, power and ports are those of the whole bandwidth.
         latency_s: Of one hop, whatever the size sent.
         oversubscription: Bandwidth into the top tier of the dimension's switches over bandwidth out
             of it. All that an NPU sends here is taken to cross that tier, and gets that part of
@@ -55,6 +57,7 @@ class Dimension(Schema):
     topology: TopologyName
     npus: int = Field(ge=2, le=MOST_NPUS)
     bandwidth_bytes_per_s: BytesPerS = Field(alias="bandwidth", gt=0)
+    efficiency: float = Field(default=1.0, gt=0, le=1)
     latency_s: Seconds = Field(alias="latency", ge=0)
     oversubscription: float = Field(default=1.0, ge=1)
     shares_ports: bool = False
@@ -91,8 +94,8 @@ class Dimension(Schema):
 
     @property
     def usable_bandwidth_bytes_per_s(self) -> float:
-        """Bandwidth of an NPU for messages: all of it, unless a tier is oversubscribed."""
-        usable = self.bandwidth_bytes_per_s / self.oversubscription
+        """Bandwidth of an NPU for messages: what they reach, by a tier's oversubscription."""
+        usable = self.efficiency * self.bandwidth_bytes_per_s / self.oversubscription
         return usable if usable > _LEAST else _LEAST  # above 0, also where the quotient underflows
 
     @property

@@ -82,11 +82,15 @@ class Fabric(Schema):
             protocol: One of ``protocols``.
         """
         used = protocol or self.bulk
-        share = self.share_by_npus.get(npus, 1.0)
         return Dimension.build(
             "dimension",
             topology=topology,
             npus=npus,
-            bandwidth_bytes_per_s=share * used.efficiency * bandwidth_bytes_per_s,
+            bandwidth_bytes_per_s=bandwidth_bytes_per_s,
+            efficiency=self.efficiency(npus, used),
             latency_s=used.latency_s,
         )
+
+    def efficiency(self, npus: int, protocol: Protocol | None = None) -> float:
+        """Part of the data sheet's bandwidth that *npus* NPUs reach, by default in bulk."""
+        return self.share_by_npus.get(npus, 1.0) * (protocol or self.bulk).efficiency

@@ -30,10 +30,10 @@ def with_native_links(dimensions: Sequence[Any], npu: Npu) -> list[Dimension]:
     """*dimensions* with the accelerator's own values wherever the table of one says ``native``.
 
     As long as the dimensions join no more NPUs than the accelerator's scale-up domain, these are
-    the shape, bandwidth and latency of its links there; else those of the cards that its servers
-    are sold with, on a switch. Dimensions on the same side whose bandwidth is native share it in
-    equal parts, as the rings of a torus do; one that shares the ports of the dimension before has
-    the bandwidth of that one.
+    the shape, bandwidth and latency of its links there, and the part of the bandwidth that messages
+    were measured to reach; else those of the cards that its servers are sold with, on a switch.
+    Dimensions on the same side whose bandwidth is native share it in equal parts, as the rings of a
+    torus do; one that shares the ports of the dimension before has the bandwidth of that one.
 
     Raises:
         ConfigError: The accelerator's file does not tell what is asked.
@@ -47,7 +47,7 @@ def with_native_links(dimensions: Sequence[Any], npu: Npu) -> list[Dimension]:
             continue
         place, table = f"dimensions[{at}]", dict(given)
         for key in [key for key, value in given.items() if value == NATIVE]:
-            told = _TOLD[key](npu, inside[at]) if key in _TOLD else None
+            told = _TOLD[key](npu, inside[at], _npus(given)) if key in _TOLD else None
             if told is None:
                 raise _untold(f"{place}.{key}", npu, inside[at])
             table[key] = told
@@ -75,24 +75,37 @@ def _has_part(at: int, dimension: Any) -> bool:
     return at == 0 or dimension.get("shares_ports") is not True
 
 
-def _topology(npu: Npu, is_inside: bool) -> str | None:
+def _topology(npu: Npu, is_inside: bool, npus: int) -> str | None:
     return npu.scale_up.topology if is_inside else _SWITCH
 
 
-def _bandwidth(npu: Npu, is_inside: bool) -> float | None:
+def _bandwidth(npu: Npu, is_inside: bool, npus: int) -> float | None:
     if is_inside:
         return npu.scale_up.bandwidth_bytes_per_s
     return npu.scale_out.installed_bytes_per_s if npu.scale_out else None
 
 
-def _latency(npu: Npu, is_inside: bool) -> str | None:
+def _efficiency(npu: Npu, is_inside: bool, npus: int) -> float | None:
+    fabric = _fabric_of(npu, is_inside)
+    return fabric.efficiency(npus) if fabric else None
+
+
+def _latency(npu: Npu, is_inside: bool, npus: int) -> str | None:
+    fabric = _fabric_of(npu, is_inside)
+    return f"{fabric.bulk.latency_s!r} s" if fabric else None
+
+
+def _fabric_of(npu: Npu, is_inside: bool) -> Fabric | None:
     name = npu.scale_up.fabric if is_inside else _CARDS
-    return f"{_fabric(name).bulk.latency_s!r} s" if name else None
+    return _fabric(name) if name else None
 
 
-_TOLD: Mapping[str, Callable[[Npu, bool], object]] = {
-    "topology": _topology, "bandwidth": _bandwidth, "latency": _latency
-}  # fmt: skip
+_TOLD: Mapping[str, Callable[[Npu, bool, int], object]] = {
+    "topology": _topology,
+    "bandwidth": _bandwidth,
+    "efficiency": _efficiency,
+    "latency": _latency,
+}
 NATIVE_KEYS = tuple(_TOLD)
 """Keys of a dimension that may hold the word."""
 

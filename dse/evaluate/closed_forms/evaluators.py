@@ -183,7 +183,7 @@ def _split(run: Run) -> Split:
         dp=plan.dp,
         micro_batch=plan.micro_batch,
         npus=tuple(one.npus for one in dimensions),
-        bandwidth_bytes_per_s=tuple(one.bandwidth_bytes_per_s for one in dimensions),
+        bandwidth_bytes_per_s=tuple(one.usable_bandwidth_bytes_per_s for one in dimensions),
     )
 
 

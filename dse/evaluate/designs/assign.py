@@ -148,7 +148,7 @@ def _at(table: Mapping[str, Any], path: str) -> object:
     return value
 
 
-_UNCHECKED = (".bandwidth", ".latency", ".oversubscription", ".topology")
+_UNCHECKED = (".bandwidth", ".efficiency", ".latency", ".oversubscription", ".topology")
 """Ends of paths that neither structure nor memory depends on."""
 
 

@@ -34,7 +34,7 @@ class Joint:
     Attributes:
         side: ``inside`` a scale-up domain, or ``beyond`` it.
         topology: What joins the NPUs.
-        bytes_per_s: Bandwidth of one NPU, one direction, by the oversubscription.
+        bytes_per_s: Bandwidth that messages of one NPU get, one direction.
         oversubscription: Of its switches.
     """
 
@@ -51,7 +51,7 @@ def joints_of(platform: Platform) -> Iterator[Joint]:
         yield Joint(
             side=_INSIDE if at < inner else _BEYOND,
             topology=one.topology,
-            bytes_per_s=one.bandwidth_bytes_per_s / one.oversubscription,
+            bytes_per_s=one.usable_bandwidth_bytes_per_s,
             oversubscription=one.oversubscription,
         )
 

@@ -59,4 +59,4 @@ def _suited(
 def _all_reduce_s(links: Dimension, size_bytes: float) -> float:
     """Time of a sum of parts and a gathering of them, each one step over all links at once."""
     sent = 2 * (links.npus - 1) / links.npus * size_bytes
-    return 2 * links.latency_s + sent / links.bandwidth_bytes_per_s
+    return 2 * links.latency_s + sent / links.usable_bandwidth_bytes_per_s
