@@ -7,10 +7,11 @@ from dse.evaluate.base import evaluate
 from dse.evaluate.levers import Lever
 from dse.reasons.what_if import WhatIf, what_ifs
 from dse.report.why import what_if_sections
+from dse.space import Design
 from dse.study.compile import Study, load_study_file
 
 # Llama 3 70B on 8 racks of 72 GB200: gathered weights and reduced sums wait for one node
-TURNS = {
+TURNS: Design = {
     "plan.tp": 4,
     "plan.cp": 2,
     "plan.pp": 2,
