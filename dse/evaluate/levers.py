@@ -29,6 +29,10 @@ class Lever:
             return "compute rate" if self.kind == "compute" else "memory bandwidth"
         return f"{self.kind} of dimension {self.dimension}"
 
+    def betters(self, factor: float) -> bool:
+        """True if the part gets better by being multiplied by *factor*."""
+        return (factor > 1) != (self.kind == "latency")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:

@@ -1,6 +1,6 @@
 """Reasons: what the time of a design goes to, and what would change it."""
 
 from dse.reasons.explanation import Explanation, explain_design, explanation_data
-from dse.reasons.what_if import WhatIf
+from dse.reasons.what_if import TELLING, WhatIf
 
-__all__ = ["Explanation", "WhatIf", "explain_design", "explanation_data"]
+__all__ = ["TELLING", "Explanation", "WhatIf", "explain_design", "explanation_data"]

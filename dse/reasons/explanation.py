@@ -104,5 +104,6 @@ def _what_if_data(goals: Goals, one: WhatIf) -> dict[str, Any]:
         "changes": dict(one.changes),
         "is_bargain": one.is_bargain(goals),
         "usd_per_percent": one.usd_per_percent,
+        "reorders": one.reorders,
         "assumed": one.assumed,
     }

@@ -13,6 +13,9 @@ from dse.space import Design, Value
 from dse.study.compile import Study
 from simcore import SimcoreError
 
+TELLING = 0.00005
+"""Change below which a number is not worth its digits."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
@@ -27,6 +30,8 @@ class WhatIf:
         changes: Part by which each objective changes; those that are not known there are left out.
         usd_per_percent: Cost of 1 % less time, USD; None unless it buys time for money.
         assumed: What the costs stand on, where nobody sells the part that is moved.
+        reorders: True if a better part makes the first simulated objective worse, or a worse part
+            makes it better: what waits for a link or an NPU is then taken in another order.
     """
 
     knobs: Mapping[str, tuple[Value | None, Value | None]]
@@ -37,6 +42,7 @@ class WhatIf:
     changes: Mapping[str, float]
     usd_per_percent: float | None = None
     assumed: str = ""
+    reorders: bool = False
 
     def is_bargain(self, goals: Goals) -> bool:
         """True if it betters an objective by ``GAIN`` and none gets worse by ``LOSS``, at no lever.
@@ -91,6 +97,7 @@ def _moved(
             changes=changes,
             usd_per_percent=_usd_per_percent(goals, before, changes),
             assumed=one.assumed if any(_is_cost(name) for name in changes) else "",
+            reorders=_reorders(goals, one.lever.betters(one.factor), changes),
         )
 
 
@@ -121,6 +128,15 @@ def _stepped(
                 reason="no step of this knob alone keeps the rules of the space",
                 changes={},
             )
+
+
+def _reorders(goals: Goals, is_better: bool, changes: Mapping[str, float]) -> bool:
+    """True if the first simulated objective moves against a part that is better, or worse."""
+    timed, _ = time_and_cost(goals)
+    if timed not in changes:
+        return False
+    gain = -changes[timed] * goals.signs_by_name[timed]
+    return gain < -TELLING if is_better else gain > TELLING
 
 
 def _differing(

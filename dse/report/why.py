@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from dse.objectives import OBJECTIVES
-from dse.reasons import WhatIf
+from dse.reasons import TELLING, WhatIf
 from dse.report.amounts import plain, short_names, show_value
 from dse.report.sections import ReportSection
 from dse.space import Design, design_key
@@ -15,8 +15,7 @@ FEW = 12
 
 NOT_TRIED = "not tried: more trials, or a study that starts with it (search.start)"
 
-_TELLING = 0.00005
-"""Change below which a number is not worth its digits."""
+_REORDERS = "against the part: what waits is taken in another order"
 
 
 def time_sections(found: Sequence[Attribution]) -> Iterator[ReportSection]:
@@ -95,13 +94,15 @@ def _effect(one: WhatIf) -> tuple[str, str]:
     if not one.changes:
         return one.state, one.reason
     told = ", ".join(
-        f"{OBJECTIVES[name].label} {'unchanged' if abs(part) < _TELLING else f'{part:+.2%}'}"
+        f"{OBJECTIVES[name].label} {'unchanged' if abs(part) < TELLING else f'{part:+.2%}'}"
         for name, part in one.changes.items()
     )
     if one.state != "complete":
         return told, f"{one.state}: {one.reason}" if one.reason else plain(one.state)
     if one.reason:
-        return told, f"no price: {one.reason}"
+        unpriced = f"no price: {one.reason}"
+        return told, f"{_REORDERS}; {unpriced}" if one.reorders else unpriced
     price = one.usd_per_percent
     per_percent = "" if price is None else f"{format_quantity(price, 'USD')} per 1% of time"
-    return told, ", ".join(filter(None, (per_percent, one.assumed)))
+    against = _REORDERS if one.reorders else ""
+    return told, ", ".join(filter(None, (against, per_percent, one.assumed)))
