@@ -72,7 +72,7 @@ def study_text(answers: Answers) -> str:
         "run:",
         "  # What stays as it is, and the design that all others are measured against.",
         f"  workload: {{model: {_quoted(answers.told(answers.model))}, "
-        f"sequence: {answers.sequence}, global_batch: {batch}, precision: bf16}}",
+        f"sequence: {answers.sequence}, global_batch: {batch}, precision: {_precision(chips)}}}",
         *machine,
         f"  plan: {_plan(model, npus, inner, batch)}",
         "  system: {chunks: 4}",
@@ -106,6 +106,15 @@ def _head(answers: Answers, model: Model, npus: int, goals: list[str]) -> list[s
     ]
 
 
+def _precision(chips: list[Npu]) -> str:
+    """The first of the 16-bit formats, and 32 bits, that all accelerators compute in."""
+    for one in ("bf16", "fp16", "fp32"):
+        if all(one in chip.peak_flop_per_s for chip in chips):
+            return one
+    formats = "; ".join(f"{chip.name}: {', '.join(chip.peak_flop_per_s)}" for chip in chips)
+    raise ConfigError("--machine", "needs bf16, fp16 or fp32 on all accelerators", got=formats)
+
+
 def _listed(goals: list[str]) -> str:
     return " and ".join(name.replace("_", " ") for name in goals)
 
@@ -134,6 +143,11 @@ def _inner(npu: Npu, npus: int) -> int:
 
 def _machine(answers: Answers, chips: list[Npu], npus: int) -> list[str]:
     inner = min(_inner(one, npus) for one in chips)
+    for name, chip in zip(answers.machines, chips, strict=True):
+        domain = chip.scale_up
+        if _inner(chip, npus) > 1 and (domain.topology is None or domain.fabric is None):
+            rule = "needs scale_up.topology and scale_up.fabric in its file, which tell its links"
+            raise ConfigError("--machine", rule, got=name)
     lines = [
         "  # Links, cards, hosts and power are those that the accelerator is sold with (native);",
         "  # messages get the part of a bandwidth that was measured on such links (efficiency).",

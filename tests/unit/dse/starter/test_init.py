@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from every_case import with_every
 from hub_configs import DENSE
 
 from dse.cli.commands import main
+from dse.evaluate import build_evaluator
 from dse.starter.answers import Answers
 from dse.starter.write import study_text
 from dse.study.compile import load_study_file
-from simcore import ConfigError
+from simcore import ConfigError, shipped_names
 
 
 def _init(*arguments: str, typed: str = "") -> Result:
@@ -76,3 +78,15 @@ def test_an_answer_that_cannot_be_is_told_by_its_option(
     given: dict[str, object] = {"model": "llama3_8b", "machines": ("h100_80",), "npus": 64}
     with pytest.raises(ConfigError, match=words):
         study_text(Answers(**{**given, **changes}))  # type: ignore[arg-type]
+
+
+@with_every("npu", shipped_names("npus"))
+def test_a_study_on_any_accelerator_can_be_searched_or_is_refused(npu: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    asked = ("--model", "llama3_8b", "--machine", npu, "--npus", "64", "--bandwidth", "50 GB/s")
+    result = _init(str(file), *asked)
+    if result.exit_code:
+        assert (result.exit_code, file.exists()) == (2, False)
+        assert result.output.startswith("dse: --machine: needs ")
+        return
+    build_evaluator(load_study_file(file).evaluator_input).check()
