@@ -45,8 +45,11 @@ class PlanCode:
 
     Attributes:
         batches: Micro-batches of the iteration.
-        runs: Numbers of micro-batches to be tried, the last one is that of the iteration.
-        short_runs: The same, where a run is left as soon as it is seen to show no steady state.
+        runs: Numbers of micro-batches to be tried, the last one is that of the iteration. A run
+            leaps over its steady state, so that a longer one costs little, while each in which none
+            shows is in vain: shorter ones have a quarter of the iteration at most.
+        short_runs: The same, where all nodes are followed, so that every longer run costs more, and
+            a run is left as soon as it is seen to show no steady state.
         program: The program of the shortest run.
         counts: Nodes of the whole iteration.
     """
@@ -54,8 +57,13 @@ class PlanCode:
     def __init__(self, workload: Workload, plan: ParallelPlan, memo: Memo) -> None:
         self._workload, self.plan, self._memo = workload, plan, memo
         self.batches = microbatches(workload, plan)
-        self.runs = (*_short_runs(plan, self.batches, 2 * plan.pp, 2), self.batches)
-        self.short_runs = (*_short_runs(plan, self.batches, plan.pp, 1), *self.runs)
+        quarter, most = self.batches // 4, 3 * self.batches // 4
+        self.runs = (*_short_runs(plan, self.batches, 2 * plan.pp, 2, quarter), self.batches)
+        self.short_runs = (
+            *_short_runs(plan, self.batches, plan.pp, 1, most),
+            *_short_runs(plan, self.batches, 2 * plan.pp, 2, most),
+            self.batches,
+        )
         self._writer = ProgramWriter(workload, plan, memo)
         self._shortest = KeyedProgram.of(self._writer.program(self.runs[0]))
         self.counts: NodeCounts = counts_of_program(self.program, self.batches)
@@ -130,22 +138,25 @@ def plan_code(workload: Workload, plan: ParallelPlan, memo: Memo) -> PlanCode:
     return memo.of("programs", key_of(workload, plan), lambda: PlanCode(workload, plan, held))
 
 
-def _short_runs(plan: ParallelPlan, batches: int, filling: int, most: int) -> Iterator[int]:
+def _short_runs(
+    plan: ParallelPlan, batches: int, filling: int, count: int, most: int
+) -> Iterator[int]:
     """Numbers of micro-batches, well below *batches*, with which a steady state may show.
 
     Args:
         plan: The plan.
         batches: Micro-batches of the iteration.
         filling: Micro-batches after which all stages may be in step.
-        most: So many numbers.
+        count: So many numbers.
+        most: None above this one.
     """
     period = SCHEDULES[plan.schedule]().period(plan.pp, plan.interleave, plan.chunk_group)
     if period is None:
         return
     fewer = filling + KEPT
-    for _ in range(most):
+    for _ in range(count):
         fewer += (batches - fewer) % (lcm(*range(1, KEPT + 1)) * period)
-        if 4 * fewer > 3 * batches:
+        if fewer > most:
             return
         yield fewer
         fewer *= 4

@@ -174,11 +174,15 @@ class TimeLimit:
         sent_bytes = _CUT * traffic.sent_bytes + chunks * traffic.member_bytes
         memory_rate = self.platform.npu.memory_bandwidth_bytes_per_s
         times = [rounds * (2.0 * delay_s + _ROUND_S), over(_REDUCED * sent_bytes, memory_rate)]
+        before, own = None, list[float]()
         for dimension in self.platform.dimensions:
-            hops = float(max(dimension.shape.most_hops(dimension.npus), 2))
-            sent_s = sent_bytes / dimension.link_bandwidth_bytes_per_s
-            times.append(rounds * hops * dimension.latency_s)
-            times.append(sent_s * hops if self.messages_meet else sent_s)
+            if dimension is not before:  # as on a machine that stands for many
+                before = dimension
+                hops = float(max(dimension.shape.most_hops(dimension.npus), 2))
+                sent_s = sent_bytes / dimension.link_bandwidth_bytes_per_s
+                latency_s = rounds * hops * dimension.latency_s
+                own = [latency_s, sent_s * hops if self.messages_meet else sent_s]
+            times += own
         return np.array(times)
 
     def _network_fields(self) -> list[SlowField]:

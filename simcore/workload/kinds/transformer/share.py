@@ -207,7 +207,8 @@ class Share(NpuShare):
         """The share of each NPU; the plan must have passed ``check_splits``."""
         model = workload.model
         share = cls._of_tokens(workload, plan, workload.sequence, visible_share(model))
-        share = replace(share, vectors=model.vectors or NO_VECTORS)
+        if model.vectors:
+            share = replace(share, vectors=model.vectors)
         if not model.encoder_layers:
             return share
         encoder = cls._of_tokens(workload, plan, workload.encoder_sequence, 1.0)
