@@ -114,7 +114,9 @@ class Search:
             if not self._slots:
                 return
             if not settles and self._hooks.stopping():
-                all(self._await(slot) for slot in self._slots)
+                for slot in self._slots:
+                    if not self._await(slot):
+                        break
                 return
             if not self._await(self._slots[0]):
                 return

@@ -2,12 +2,10 @@
 
 import json
 import time
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from marshal import dumps
-from math import isfinite
 from sys import intern
 from typing import Any
 from zlib import crc32
@@ -70,41 +68,6 @@ _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _decode = json.JSONDecoder().decode
 _encode_notes = lru_cache(1024)(_encode)  # of rows by the thousand few differ
 
-_TEXTS_KEPT = 1 << 15
-"""Numbers whose texts are kept: of metrics of rows by the thousand three in four were met before,
-and to write a number down takes five times as long as to look it up."""
-
-_MINUS_ZERO = array("d", [-0.0]).tobytes()
-
-
-class _Texts(dict[float, str]):
-    """Numbers as JSON has them, but for -0.0, which equals 0.0."""
-
-    def __missing__(self, value: float) -> str:
-        if len(self) >= _TEXTS_KEPT:
-            self.clear()
-        if not isfinite(value):
-            raise ValueError(f"{value} is no number of JSON")
-        text = self[value] = repr(value)
-        return text
-
-
-_text_of = _Texts().__getitem__
-
-
-@lru_cache(64)
-def _form(names: tuple[str, ...]) -> str:
-    """JSON of numbers under *names*, each a place to be filled in."""
-    fields = [_encode(name).replace("%", "%%") + ":%s" for name in names]
-    return f"{{{','.join(fields)}}}"
-
-
-def _encode_metrics(metrics: Mapping[str, float]) -> str:
-    """JSON of *metrics*, as ``_encode`` makes it."""
-    if not isinstance(metrics, Metrics) or _MINUS_ZERO in metrics.numbers.tobytes():
-        return _encode(plain(metrics))
-    return _form(metrics.names) % tuple(map(_text_of, metrics.numbers))
-
 
 class StoredMetrics(PackedMetrics):
     """Metrics that are decoded when somebody asks for one: resuming needs none of them."""
@@ -152,7 +115,7 @@ def row_of(table: str, trial: Trial) -> Row:
         found.state,
         _encode(found.objectives),
         _encode(found.constraints) if found.constraints else "{}",
-        _encode_metrics(found.metrics),
+        _encode(plain(found.metrics)),
         found.fidelity,
         _encode_notes(found.notes),
         found.failure,

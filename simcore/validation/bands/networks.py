@@ -4,17 +4,15 @@ A prediction on another kind of network, or on one far faster or slower, is none
 held against a run, however well the accelerator is known.
 """
 
-import csv
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Self
 
 from simcore.errors import ConfigError
-from simcore.files.input_file import read_text
 from simcore.machine import Platform, scale_up_dimensions
+from simcore.validation.bands.residuals import read_rows, write_rows
 
 FILE = "networks.csv"
 """Table of networks, below ``configs/validation``."""
@@ -114,11 +112,7 @@ class Networks:
         Raises:
             ConfigError: A column is missing, or a cell holds no number where one is due.
         """
-        reader = csv.DictReader(StringIO(read_text(path)))
-        if tuple(reader.fieldnames or ()) != _COLUMNS:
-            rule = f"its columns must be {', '.join(_COLUMNS)}"
-            raise ConfigError(str(path), rule, got=reader.fieldnames)
-        return cls(tuple(_row(cells, f"{path}:{reader.line_num}") for cells in reader))
+        return cls(tuple(_row(cells, at) for at, cells in read_rows(path, _COLUMNS)))
 
     def write(self, path: Path) -> Path:
         """Write the table.
@@ -126,17 +120,11 @@ class Networks:
         Raises:
             ConfigError: *path* cannot be written.
         """
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(_COLUMNS)
-                for one in self.measured:
-                    least, most = one.least_bytes_per_s / _GB, one.most_bytes_per_s / _GB
-                    told = f"{least:.4g}", f"{most:.4g}", one.runs
-                    writer.writerow((one.npu, one.side, one.topology, *told))
-        except OSError as error:
-            raise ConfigError(str(path), "must be writable", got=error.strerror) from None
+        rows = []
+        for one in self.measured:
+            least, most = one.least_bytes_per_s / _GB, one.most_bytes_per_s / _GB
+            rows.append((one.npu, one.side, one.topology, f"{least:.4g}", f"{most:.4g}", one.runs))
+        write_rows(path, _COLUMNS, rows)
         return path
 
     def lacking(self, platform: Platform, npu: str) -> str:

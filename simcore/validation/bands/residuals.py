@@ -2,7 +2,7 @@
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from math import log2
@@ -91,13 +91,8 @@ def read_groups(path: Path, chain: Chain) -> tuple[Group, ...]:
     Raises:
         ConfigError: A column is missing, or a cell holds no number where one is due.
     """
-    reader = csv.DictReader(StringIO(read_text(path)))
     columns = (*chain.levels, *_REST)
-    if tuple(reader.fieldnames or ()) != columns:
-        raise ConfigError(
-            str(path), f"its columns must be {', '.join(columns)}", got=reader.fieldnames
-        )
-    return tuple(_group(cells, chain, f"{path}:{reader.line_num}") for cells in reader)
+    return tuple(_group(cells, chain, at) for at, cells in read_rows(path, columns))
 
 
 def _group(cells: dict[str, str], chain: Chain, at: str) -> Group:
@@ -124,15 +119,38 @@ def write_groups(path: Path, chain: Chain, groups: Sequence[Group]) -> None:
     Raises:
         ConfigError: *path* cannot be written.
     """
+    rows = []
+    for one in groups:
+        told = " ".join(str(round(_THOUSANDTHS * value)) for value in one.residuals)
+        rows.append((*one.levels, one.source, one.model, one.parameters, one.npus, told))
+    write_rows(path, (*chain.levels, *_REST), rows)
+
+
+def read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Place and cells of each row of the table at *path*.
+
+    Raises:
+        ConfigError: It cannot be read, or has other columns.
+    """
+    reader = csv.DictReader(StringIO(read_text(path)))
+    if tuple(reader.fieldnames or ()) != tuple(columns):
+        rule = f"its columns must be {', '.join(columns)}"
+        raise ConfigError(str(path), rule, got=reader.fieldnames)
+    for cells in reader:
+        yield f"{path}:{reader.line_num}", cells
+
+
+def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table.
+
+    Raises:
+        ConfigError: *path* cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow((*chain.levels, *_REST))
-            for one in groups:
-                told = " ".join(str(round(_THOUSANDTHS * value)) for value in one.residuals)
-                writer.writerow(
-                    (*one.levels, one.source, one.model, one.parameters, one.npus, told)
-                )
+            writer.writerow(columns)
+            writer.writerows(rows)
     except OSError as error:
         raise ConfigError(str(path), "must be writable", got=error.strerror) from None

@@ -8,7 +8,7 @@ from simcore import Run, load_run, prediction_band
 from simcore.errors import ConfigError
 from simcore.files.resources import shipped_folder
 from simcore.validation.bands.classes import TRAINING, layout_of
-from simcore.validation.bands.networks import FAR, Joint, Networks, joints_of
+from simcore.validation.bands.networks import Joint, Networks, joints_of
 from simcore.validation.bands.shipped import shipped
 
 GPT = shipped_folder("configs") / "runs" / "gpt3_175b_1024_a100.yaml"
@@ -109,7 +109,6 @@ def test_every_accelerator_with_measured_runs_has_a_measured_network() -> None:
     judged = shipped(TRAINING)
     assert judged.networks is not None
     assert {one.npu for one in judged.networks.measured} == judged.known("npu")
-    assert FAR > 1
 
 
 @pytest.mark.parametrize(

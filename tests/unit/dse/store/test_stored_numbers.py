@@ -11,7 +11,6 @@ from dse.evaluate.base import Account, Evaluation, Measured, evaluate, judge
 from dse.evaluate.metrics import Metrics
 from dse.evaluate.registry import build_evaluator
 from dse.objectives import Aggregate, Goals, Scenario
-from dse.store import rows
 from dse.store.rows import row_of
 from dse.study.compile import compile_study
 from dse.study.trials import Trial
@@ -107,8 +106,7 @@ def test_a_study_has_no_number_that_is_not_finite(change: dict[str, Any]) -> Non
         build_evaluator(compile_study(data).evaluator_input).check()
 
 
-def test_metrics_are_written_as_json_writes_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "_TEXTS_KEPT", 5)
+def test_metrics_are_written_as_json_writes_them() -> None:
     numbers = [0.0, -0.0, 1.0, 0.1, 1e22, 1e-7, 5e-324, 1.7976931348623157e308, 1 / 3, 123456789.0]
     for first in range(len(numbers)):
         turned = numbers[first:] + numbers[:first]
@@ -118,7 +116,7 @@ def test_metrics_are_written_as_json_writes_them(monkeypatch: pytest.MonkeyPatch
             row = row_of("trial", Trial(number=0, design={}, evaluation=evaluation))
             assert row[6] == json.dumps(dict(given), separators=(",", ":"))
     packed: Any = Metrics.of({"a": nan})
-    with pytest.raises(ValueError, match="nan"):
+    with pytest.raises(ValueError, match="JSON"):
         row_of(
             "trial",
             Trial(number=0, design={}, evaluation=Evaluation(state="complete", metrics=packed)),
