@@ -1,6 +1,6 @@
 """Measures training iterations and kernels on one accelerator with PyTorch.
 
-    python -m benchmarks.one_accelerator --out measured.jsonl [--seconds 480]
+    python benchmarks/one_accelerator --out measured.jsonl [--seconds 480]
 
 A line of JSON per row, written as soon as it is known, the most telling ones first; what is left
 when the time is over is not measured. Inputs are random, never zeros. The first line tells device,
@@ -16,9 +16,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benchmarks.one_accelerator import cases
-from benchmarks.one_accelerator.pieces import Pieces
-from benchmarks.one_accelerator.training import measured
+import cases
+from pieces import Pieces
+from training import measured
 
 Row = dict[str, object]
 
@@ -38,7 +38,13 @@ def main() -> None:
             file.write(json.dumps(row) + "\n")
             file.flush()
             shown = {k: v for k, v in row.items() if k in ("name", "piece", "us", "iteration_ms")}
-            print(shown, row.get("peak_bytes"), row.get("error", ""), f"{row['at_s']:.0f}s", flush=True)
+            print(
+                shown,
+                row.get("peak_bytes"),
+                row.get("error", ""),
+                f"{row['at_s']:.0f}s",
+                flush=True,
+            )
             if perf_counter() - begin > options.seconds:
                 break
 
@@ -88,8 +94,11 @@ def _machine(torch: Any) -> Row:
         smi = subprocess.run(query, capture_output=True, text=True, check=False).stdout.strip()
     except OSError:
         smi = ""
+    torch.zeros(1, device="cuda")
+    free, total = torch.cuda.mem_get_info()
     return {
         "name": "machine",
+        "context_bytes": total - free - torch.cuda.memory_reserved(),
         "device": torch.cuda.get_device_name(),
         "memory_bytes": told.total_memory,
         "processors": told.multi_processor_count,

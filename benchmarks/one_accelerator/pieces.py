@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 from typing import Any
 
-from benchmarks.one_accelerator import cases
+import cases
 
 Row = dict[str, object]
 Work = Callable[[Any], object]

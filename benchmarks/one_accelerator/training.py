@@ -7,8 +7,8 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from benchmarks.one_accelerator.cases import Case
-from benchmarks.one_accelerator.nets import Net, State
+from cases import Case
+from nets import Net, State
 
 _LEAST, _MOST, _SPENT_S = 5, 12, 0.8
 """Iterations that count: as many as take so long, within these limits."""
