@@ -7,6 +7,7 @@ phases, of memory, of classes of iterations, and of kernels; ``--rows``: also ea
 """
 
 import argparse
+import csv
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"
 from measured_iterations import (
     PHASES,
     STACKS,
+    TABLES,
     Predicted,
     Row,
     attention_of,
@@ -128,10 +130,6 @@ def _error(compute: str, npu: Npu, kernel: Kernel, us: str) -> float:
 
 def _spread() -> None:
     """Times of iterations that were measured twice, and the span of those of one."""
-    import csv
-
-    from measured_iterations import TABLES
-
     with (TABLES / "iterations.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     first = {_name(row): float(row["iteration_ms"]) for row in rows if row["again"] == "False"}

@@ -120,7 +120,7 @@ class Pieces:
             us = self._issued(lambda _, adam=adam: adam.step(), [None])
             yield {"piece": "fused adamw", "m": count, "us": us, "bytes": 28 * count}
             clip = torch.nn.utils.clip_grad_norm_
-            us = self._issued(lambda _, main=main: clip([main], 1.0, foreach=True), [None])
+            us = self._issued(lambda _, m=main, c=clip: c([m], 1.0, foreach=True), [None])
             yield {"piece": "clip", "m": count, "us": us, "bytes": 12 * count}
 
     def losses(self) -> Iterator[Row]:
