@@ -22,7 +22,6 @@ class ZeroBubble(PipelineSchedule):
     """
 
     splits_backward: ClassVar[bool] = True
-    drops_losses: ClassVar[bool] = True
 
     def units(
         self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0
