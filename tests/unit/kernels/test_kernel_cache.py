@@ -111,6 +111,33 @@ def test_equal_sources_share_code_and_an_edit_reaches_all_callers_and_no_other(
     assert call(other, cache) == ["14 0", "-5 1", "7 0"]
 
 
+LATE_CALL = """
+from simcore.kernels.middle import middle
+assert middle(5) == 12 and sum(middle.stats.cache_hits.values()) == 1
+(compiled,) = middle.overloads.values()
+before = len(list(compiled.library._shared_module.functions))
+from simcore.kernels.outer import outer
+value, hits = outer(5), sum(outer.stats.cache_hits.values())
+print(value, hits, before, len(list(compiled.library._shared_module.functions)) > 0)
+"""
+
+
+def test_a_kernel_from_the_cache_is_compiled_into_a_caller_that_is_not_there(
+    tmp_path: Path,
+) -> None:
+    cache, tree = tmp_path / "cache", checkout(tmp_path / "tree")
+    call(tree, cache)
+    outer = tree / "simcore" / "kernels" / "outer.py"
+    outer.write_text(KERNELS["outer"].replace("m.middle(number)", "m.middle(number) + 1"))
+    environment = {**os.environ, "SIMCORE_CACHE_DIR": str(cache), "PYTHONPATH": str(tree)}
+    command = [sys.executable, "-c", LATE_CALL]
+    done = subprocess.run(
+        command, env=environment, cwd=tree, capture_output=True, text=True, check=True
+    )
+    # 2 * (5 + 1) + 1, compiled now; until then nothing was read of the bitcode of what it calls
+    assert done.stdout.split() == ["13", "0", "0", "True"]
+
+
 def test_a_file_leads_to_the_files_of_all_that_its_module_holds() -> None:
     root = Path(sources.__file__).parent
     for path in sorted(set(root.rglob("*.py")) - set(root.rglob("__init__.py"))):
