@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, cast
 
 import numba
-from llvmlite.binding import parse_assembly, parse_bitcode
+from numba.core import codegen
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
@@ -74,6 +74,7 @@ _Locator: Any = _CacheLocator
 _Impl: Any = CompileResultCacheImpl
 _FunctionCache: Any = FunctionCache
 _dumps: Any = dumps
+_codegen: Any = codegen
 _config: Any = numba.config
 
 
@@ -125,7 +126,7 @@ class _SourceImpl(_Impl):  # type: ignore[misc]
 def _read_late(library: Any, bitcode: bytes) -> Any:
     """The module of a *library* from the cache, for other libraries to be linked with."""
     del library._get_module_for_linking  # numba's own finds the module from now on
-    library._shared_module = parse_bitcode(bitcode)
+    library._shared_module = _codegen.ll.parse_bitcode(bitcode)
     library.codegen._engine._load_defined_symbols(library._shared_module)
     return library._shared_module
 
@@ -133,7 +134,7 @@ def _read_late(library: Any, bitcode: bytes) -> Any:
 @cache
 def _no_bitcode() -> bytes:
     """Bitcode of a module with nothing in it."""
-    return cast(bytes, parse_assembly("").as_bitcode())
+    return cast(bytes, _codegen.ll.parse_assembly("").as_bitcode())
 
 
 class _Cache(_FunctionCache):  # type: ignore[misc]
