@@ -46,7 +46,8 @@ class StageBytes:
         main_bytes: Of these, the fp32 main copies (none where weights are fp32).
         kept_bytes: Of the activations of one micro-batch in all chunks.
         late_bytes: Likewise with what is repeated in the backward pass.
-        working_bytes: Of the layers that are computed again; without training, of the one at work.
+        working_bytes: Of the layers that are computed again, beyond the logits that are gone by
+            then; without training, of the one at work.
         logits_bytes: Logits and the inputs of the final norm and the head, last stage.
         cache_bytes: Of the cache, wherever it is.
         cached_here_bytes: Of the cache, what is in the NPU.
@@ -319,6 +320,9 @@ class _Sizes:
         kept = [self.kept[kind] for kind, _ in layers.of_kind]
         largest = max([layer.whole_bytes for layer in kept]) * plan.recompute_every
         parts = max([layer.parts_bytes for layer in kept])
+        at_work = largest if plan.recompute == "full" or not workload.trains else parts
+        logits_bytes = _head_bytes(self.share.exit) if held.has_head else 0
+        gone_bytes = logits_bytes if SCHEDULES[plan.schedule]().drops_losses else 0
         cache_bytes = workload.cache_bytes(plan, layers.kinds)
         is_here = plan.offload.cache == OWN
         return StageBytes(
@@ -328,8 +332,8 @@ class _Sizes:
             main_bytes=held.main_bytes,
             kept_bytes=plain_sum([self._kept_bytes(chunk) for chunk in layers.chunks]),
             late_bytes=plain_sum([self.kept[kind].all_bytes * n for kind, n in layers.of_kind]),
-            working_bytes=largest if plan.recompute == "full" or not workload.trains else parts,
-            logits_bytes=losses * _head_bytes(self.share.exit) if held.has_head else 0,
+            working_bytes=max(0, at_work - gone_bytes),
+            logits_bytes=losses * logits_bytes,
             cache_bytes=cache_bytes,
             cached_here_bytes=cache_bytes if is_here else self._cached_here(layers.kinds),
             block_bytes=max([max(layer.block_bytes) for layer in kept]),

@@ -72,6 +72,8 @@ class PipelineSchedule(ABC):
         overlaps: Some units run beside others; their nodes are executed one by one.
         mirrors: The second chunks of the stages lie in reverse order, so that both ends of the
             model are on the first stage; weight gradients may be units of their own.
+        drops_losses: The last stage repeats no layer while it holds as many logits as
+            ``alive_losses`` says: those of one micro-batch fewer are left by then.
     """
 
     interleaves: ClassVar[bool] = False
@@ -79,6 +81,7 @@ class PipelineSchedule(ABC):
     trains: ClassVar[bool] = True
     overlaps: ClassVar[bool] = False
     mirrors: ClassVar[bool] = False
+    drops_losses: ClassVar[bool] = False
 
     @abstractmethod
     def units(

@@ -1,5 +1,7 @@
 """All forwards, then all backwards."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from simcore.workload.schedules.base import PipelineSchedule, Units
@@ -11,6 +13,8 @@ class GPipe(PipelineSchedule):
     Source: Y. Huang et al., "GPipe: Efficient Training of Giant Neural Networks using Pipeline
     Parallelism", NeurIPS 2019, section 2.3.
     """
+
+    drops_losses: ClassVar[bool] = True
 
     def units(
         self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0

@@ -22,6 +22,7 @@ class OneForwardOneBackward(PipelineSchedule):
     """
 
     interleaves: ClassVar[bool] = True
+    drops_losses: ClassVar[bool] = True
 
     def units(
         self, stage: int, stages: int, microbatches: int, chunks: int, group: int = 0

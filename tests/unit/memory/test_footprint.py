@@ -130,3 +130,35 @@ def test_components_add_up_to_the_fullest_stage() -> None:
 def test_plan_that_does_not_fit_the_workload_has_no_footprint() -> None:
     with pytest.raises(InfeasibleError, match="heads_divide_by_tp"):
         footprint(job("175B"), ParallelPlan(tp=7))
+
+
+def last_stage_bytes(vocabulary: int, recompute: str, **plan: Any) -> int:
+    """Logits and activations of the last stage of three layers for each stage."""
+    stages, batches = plan.get("pp", 1), 4
+    model = Model(
+        name="some", layers=3 * stages, hidden=1024, heads=8, ffn=4096, vocabulary=vocabulary
+    )
+    work = TrainingWorkload(model=model, sequence=1024, global_batch=batches)
+    stage = footprint(work, ParallelPlan(recompute=recompute, **plan)).stages[-1]
+    return stage.logits_bytes + stage.activations_bytes
+
+
+@pytest.mark.parametrize(
+    ("schedule", "pp", "alive"), [("1f1b", 1, 1), ("1f1b", 2, 1), ("gpipe", 2, 4)]
+)
+def test_logits_and_a_repeated_layer_are_not_held_at_once(
+    schedule: str, pp: int, alive: int
+) -> None:
+    """Measured: ``tests/golden/one_accelerator``, peaks of iterations with full recompute."""
+    sbh = 1024 * 1024
+    layer, inputs = 34 * sbh, alive * 3 * 2 * sbh
+    for vocabulary in (128, 8 * 1024, 64 * 1024):
+        logits = 4 * 1024 * vocabulary + 2 * 2 * sbh
+        found = last_stage_bytes(vocabulary, "full", schedule=schedule, pp=pp)
+        assert found == inputs + (alive - 1) * logits + max(layer, logits)
+
+
+def test_schedules_whose_units_overlap_may_hold_both() -> None:
+    plan = {"schedule": "1f1b_overlapped", "pp": 2}
+    alone = [last_stage_bytes(vocabulary, "full", **plan) for vocabulary in (128, 64 * 1024)]
+    assert alone[1] - alone[0] == 2 * 4 * 1024 * (64 * 1024 - 128)
