@@ -19,13 +19,17 @@ from dse.store.rows import row_of
 from dse.study.compile import Study
 from dse.study.trials import Trial
 
+AHEAD = 2
+"""Rounds by which an island may be ahead of the slowest one.
+
+So it goes on while others, which take longer for a round now and then, finish theirs, and news
+travel. With one round, two workers made trials of a millisecond 6 % slower.
+"""
+
 
 def heard_before(turn: int) -> int:
-    """The round that an island hears of before it begins *turn*; negative: there is none.
-
-    It is not the last one: so an island goes on while others finish theirs, and news travel.
-    """
-    return turn - 2
+    """The round that an island hears of before it begins *turn*; negative: there is none."""
+    return turn - 1 - AHEAD
 
 
 class Island:
