@@ -188,6 +188,7 @@ def _serve(
         while True:
             chunk = pipe.recv()
             pipe.send(worker.evaluate(chunk))
+            worker.rest()
     except (EOFError, OSError):  # the driver is gone or has no more use for this worker
         return
 

@@ -62,6 +62,10 @@ class Actor:
         """Answers to what was sent: of designs, their outcomes."""
         return self._worker.evaluate(chunk)
 
+    def rest(self) -> None:
+        """Do what is due in any case; see ``Serving``."""
+        self._worker.rest()
+
 
 @dataclass(slots=True, kw_only=True)
 class _Actor:
@@ -115,6 +119,8 @@ class RayCrew(Crew):
     def send(self, worker: int, chunk: Sequence[Any]) -> None:
         seat = self._seats[worker]
         seat.calls.append(seat.actor.evaluate.remote(list(chunk)))
+        if isinstance(self._what, WorkerInput):
+            seat.actor.rest.remote()  # turned to once the answers are sent
         if len(seat.calls) == 1:
             seat.since_s = time.monotonic()
 

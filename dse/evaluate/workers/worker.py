@@ -94,6 +94,9 @@ class Serving(Protocol):
     def evaluate(self, chunk: Sequence[Any]) -> list[Any]:
         """Answers to what was sent."""
 
+    def rest(self) -> None:
+        """Do what is due in any case, once the answers are sent: nobody waits for it."""
+
 
 class WorkerInput(ABC):
     """Input of workers that do more than to evaluate designs."""
@@ -157,6 +160,9 @@ class Worker:
         """The evaluator, once the worker has started."""
         assert self._evaluator is not None, "the worker has started"
         return self._evaluator
+
+    def rest(self) -> None:
+        """Do nothing: an evaluation leaves nothing to be done."""
 
     def evaluate(self, chunk: Sequence[Task]) -> list[Answer]:
         """Outcomes of all designs of *chunk*, in its order; the last one where memory ran out."""

@@ -13,7 +13,7 @@ from dse.rank.pareto import fronts
 from dse.run.ending import Ending
 from dse.run.islands.facts import SharedFacts
 from dse.run.islands.fleet import Callbacks, Fleet
-from dse.run.islands.island import heard_before
+from dse.run.islands.island import AHEAD, heard_before
 from dse.run.islands.messages import Made, News, Order, Report, Rounds
 from dse.run.terms import WAIT_S, Hooks
 from dse.store.rows import Row
@@ -173,8 +173,8 @@ class Archipelago:
         for turn in range(course.turn, course.turn + _REPLAYED):
             share = self._rounds.share(island, turn, self._limit)
             told = heard_before(turn)
-            is_over = turn == course.turn and course.place >= share
-            if course.is_exhausted or is_over or told >= len(self._news):
+            done = course.place if turn == course.turn else 0
+            if course.is_exhausted or done >= share or told >= len(self._news):
                 break
             order = Order(
                 island=island,
@@ -292,8 +292,9 @@ class Archipelago:
         """See whether the end is due, or nothing left to find, and tell islands of the round."""
         count, ending, turn = len(self.trials), self._bounds.ending, len(self._news)
         if self.knows_all or (ending.signs and ending.begins(self.trials, count)):
-            # the round after this one has begun, or may have: it is the last
-            self._limit = min(self._limit, count + self._rounds.size(turn + 1))
+            # these rounds after it have begun, or may have: they are the last
+            last = turn + AHEAD
+            self._limit = min(self._limit, self._rounds.begin(last + 1) * self._rounds.islands)
         news = News(
             trials=_told(self.trials[-self._rounds.size(turn) :], self._bounds.signs),
             known=np.array(self._of_round, np.int64),

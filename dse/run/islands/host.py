@@ -85,6 +85,12 @@ class Host:
                     break
         return reports
 
+    def rest(self) -> None:
+        """Let the islands learn from what they have reported, while the driver reads it."""
+        with files_kept(self._input.study.files):
+            for island in self._islands.values():
+                island.settle()
+
     def _report(self, order: Order, until_s: float) -> Report:
         try:
             self._evaluations.guard(is_guarded=order.is_guarded)

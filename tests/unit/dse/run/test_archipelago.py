@@ -15,6 +15,7 @@ from dse.evaluate.workers.crew import Death, Message, Shared
 from dse.run.ending import Ending
 from dse.run.islands import messages
 from dse.run.islands.archipelago import MOST_TOLD, Archipelago, Bounds, _told
+from dse.run.islands.island import AHEAD
 from dse.run.islands.messages import Made, Order, Report, Rounds
 from dse.run.terms import Hooks
 from dse.study.trials import Trial
@@ -220,17 +221,17 @@ def test_the_first_trial_that_an_island_lacks_ends_all_of_them(
 
 @pytest.mark.parametrize("at_once", [1, LENGTH])
 @pytest.mark.parametrize("begins", [12, 30, 37])
-def test_the_round_after_the_one_that_ends_the_search_is_the_last(
+def test_the_rounds_that_may_have_begun_when_the_search_ends_are_the_last(
     begins: int, at_once: int
 ) -> None:
     ending = Due(trials=60, window=LENGTH, trims=False, signs={"a": 1})
     ending.at = begins
     found = Life(Scripted((99, 99, 99), at_once), ending=ending).lived()
     turn = -(-begins // 12) * 12
-    check_rows(found, min(60, turn + 12))
+    check_rows(found, min(60, turn + 12 * AHEAD))
     assert not found.is_short
     short = Life(Scripted((99, 13, 99), at_once), ending=ending).lived()
-    check_rows(short, min(40, turn + 12))
+    check_rows(short, min(40, turn + 12 * AHEAD))
 
 
 def test_the_last_round_is_whole_where_rounds_grow(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,14 +243,15 @@ def test_the_last_round_is_whole_where_rounds_grow(monkeypatch: pytest.MonkeyPat
         ending.at = rounds.begin(turn + 1) * ISLANDS
         crew = Scripted((500, 500, 500), 500, rounds=rounds)
         found = Life(crew, limit=500, ending=ending).lived()
-        check_rows(found, rounds.begin(turn + 2) * ISLANDS)
+        check_rows(found, rounds.begin(turn + 1 + AHEAD) * ISLANDS)
     assert rounds.size(6) > rounds.size(5) > rounds.size(0), "so that it can fail"
 
 
 @pytest.mark.parametrize("at_once", [1, LENGTH])
 def test_islands_end_once_every_design_of_the_space_is_known(at_once: int) -> None:
-    for designs, count in ((23, 36), (24, 48), (34, 48), (35, 60), (99, 60), (None, 60)):
-        found = Life(Scripted((99, 99, 99), at_once), designs=designs).lived()
+    for designs, count in ((23, 24), (24, 36), (34, 36), (35, 48), (99, 84), (None, 84)):
+        count = min(count + 12 * AHEAD, 84)
+        found = Life(Scripted((99, 99, 99), at_once), limit=84, designs=designs).lived()
         check_rows(found, count)
         assert found.knows_all == (designs is not None and designs < 99)
         assert not found.is_short
@@ -324,9 +326,10 @@ def test_rows_that_are_taken_up_as_they_are_count_as_they_did() -> None:
 def test_news_of_a_round_hold_all_of_it_and_its_best() -> None:
     life = Life(Scripted((99, 99, 99)))
     rows = life.lived().trials
-    assert sorted(life.crew.heard) == [2, 3, 4]
+    assert sorted(life.crew.heard) == list(range(AHEAD + 1, 5))
     for turn, news in life.crew.heard.items():
-        own = rows[12 * (turn - 2) : 12 * (turn - 1)]
+        first = 12 * (turn - AHEAD - 1)
+        own = rows[first : first + 12]
         assert news.known[:, 0].tolist() == [int(row.design["key"]) + 1 for row in own]
         told = [row.number for row in own if row.repeats is None]
         assert [trial.number for trial in news.trials] == told

@@ -15,6 +15,7 @@ from dse.evaluate import Answer, Crew, Evaluation, Limits, Task
 from dse.evaluate.workers.crew import Death, Message
 from dse.run.islands import host, messages
 from dse.run.islands.fleet import MOST_LOSSES, Callbacks, Fleet
+from dse.run.islands.island import AHEAD
 from dse.run.islands.messages import Order, Report, Rounds
 from dse.run.proposing import island_seed
 from dse.run.runner import Runner
@@ -161,7 +162,7 @@ def test_islands_hear_of_each_other_and_repeat_less() -> None:
         island, turn = row.number % 3, row.number // 12
         repeats += row.repeats is not None
         if row.repeats is not None:
-            assert row.repeats // 12 >= turn - 1, "what was found two rounds before is known"
+            assert row.repeats // 12 >= turn - AHEAD, "what was found before that is known"
         alone[island].add(key)
     assert repeats < 30
 

@@ -175,6 +175,39 @@ def test_an_island_reports_before_it_learns_and_learns_before_it_hears(
     assert here.search.told_then == [4]
 
 
+def test_an_island_that_learns_while_nobody_waits_reports_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = []
+    for rests in (False, True):
+        here = Here(monkeypatch)
+        made = []
+        for turn, until_s in [(0, 0.0), (0, math.inf), (1, 0.0), (1, math.inf), (2, math.inf)]:
+            made.append(here.go_on(turn, until_s))
+            if rests:
+                here.island.settle()
+                assert not here.search.untold
+        found.append([(r.turn, r.first, r.count, m.trials, m.known) for r, m in made])
+    assert found[0] == found[1]
+    assert sum(count for _, _, count, *_ in found[0]) == 12
+
+
+@pytest.mark.parametrize("cause", [ValueError("from a sampler"), MemoryError()])
+def test_what_fails_while_nobody_waits_is_told_by_the_next_order(
+    monkeypatch: pytest.MonkeyPatch, cause: Exception
+) -> None:
+    def fails() -> None:
+        raise cause
+
+    here = Here(monkeypatch)
+    here.go_on(0)
+    with monkeypatch.context() as patched:
+        patched.setattr(here.search, "settle", fails)
+        here.island.settle()
+    with pytest.raises(type(cause)):
+        here.go_on(1)
+
+
 def test_an_island_reports_once_its_time_is_up_and_one_trial_is_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
