@@ -6,8 +6,7 @@
 A run ``NxW`` has N islands on W worker processes; W = 0 is the driver itself, which has one search.
 Timed is what comes between two trials, start-up and the end of the study apart, everything else in:
 proposing, evaluating, storing. Each run is a process of its own; several times over if asked. CPU
-seconds are those of the driver between the same trials, and of each worker from begin to end. The
-last line is one JSON object.
+seconds are those of the driver between the same trials. The last line is one JSON object.
 """
 
 import argparse

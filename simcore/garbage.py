@@ -35,19 +35,11 @@ def rare_collection() -> Iterator[None]:
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Pause the search for circles of objects while many are made that form none.
-
-    Those made meanwhile then count as long-lived, as if the search had looked at them in vain: the
-    first one after the pause would else walk over them all. Where objects are kept out of the
-    search (``gc.freeze``) that is left as it is.
-    """
+    """Pause the search for circles of objects while many are made that form none."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
-            if gc.get_freeze_count() == 0:
-                gc.freeze()
-                gc.unfreeze()
             gc.enable()
