@@ -182,10 +182,9 @@ class ProgramWriter:
         key = layout_key(self._workload, self._plan, orders.ends)
         known = self._memo.of("layouts", key, Layouts)
         for layout in known.layouts:
-            items = self._stages.items_in(layout)
-            if items is not None:
-                entries = self._stages.means.catalog.under(self._plan, items)
-                return layout, layout.table.of_plan(entries)
+            table = self._stages.table_in(layout)
+            if table is not None:
+                return layout, table
         layout = self._stages.layout(chunk_spans(self._workload, self._plan), orders.stages)
         if layout.is_shared:
             self._memo.put("layouts", key, known.joined(layout))

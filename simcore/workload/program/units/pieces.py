@@ -3,12 +3,13 @@
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar
 
-from simcore.memo import Key
+from simcore.memo import Memo
 from simcore.terms import LayerKind
 from simcore.workload.offload import OWN
 from simcore.workload.program.gradients import Bucket
+from simcore.workload.program.node_work import NodeWork
 from simcore.workload.program.passes import Passes
 from simcore.workload.program.piece import (
     CHAIN,
@@ -52,23 +53,6 @@ class Chunk:
     turns: bool = False
 
 
-class PlainSections(NamedTuple):
-    """Sections before they are placed.
-
-    Attributes:
-        forms: Of each, all but what its operators and collectives amount to.
-        items: Of all, one after the other.
-    """
-
-    forms: tuple[Key, ...]
-    items: tuple[int, ...]
-
-    @classmethod
-    def of(cls, sections: Sequence[Section]) -> Self:
-        items = [item for section in sections for item in section.item]
-        return cls(tuple([section.form for section in sections]), tuple(items))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnitWriter:
     """Writes units; equal sections and equal pieces are written once.
@@ -81,7 +65,7 @@ class UnitWriter:
     parameters: LayerParameters
     sections: dict[Hashable, Section] = field(default_factory=dict)
     known: dict[Hashable, Piece] = field(default_factory=dict)
-    plains: dict[tuple[Origin, ...], PlainSections] = field(default_factory=dict)
+    plains: dict[tuple[Origin, ...], NodeWork] = field(default_factory=dict)
 
     size_bytes: ClassVar[int] = 2**16
     """Estimate of what a writer takes that many plans have used."""
@@ -249,12 +233,15 @@ class UnitWriter:
             section = self.sections[origin] = replace(written, origin=origin)
         return section
 
-    def plain_sections(self, origins: tuple[Origin, ...]) -> PlainSections:
-        """The sections of these *origins* before they are placed."""
+    def node_work(self, origins: tuple[Origin, ...], memo: Memo) -> NodeWork:
+        """Work of the nodes of the sections of these *origins*, wherever they are placed."""
         found = self.plains.get(origins)
         if found is None:
             sections = [self.plain(origin) for origin in origins]
-            found = self.plains[origins] = PlainSections.of(sections)
+            items = [item for section in sections for item in section.item if item >= 0]
+            entries = self.passes.means.catalog.named(items)
+            forms = tuple([section.form for section in sections])
+            found = self.plains[origins] = NodeWork.of(forms, entries, memo)
         return found
 
     @property
