@@ -28,7 +28,7 @@ from simcore.workload.npu_share import NpuShare
 from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.stage_parameters import LayerParameters
-from simcore.workload.program.units.writers import layer_key
+from simcore.workload.program.units.writers import layer_key, layer_parameters
 from simcore.workload.rules import checked_share
 from simcore.workload.schedules import SCHEDULES
 
@@ -281,19 +281,18 @@ class _Sizes:
     @classmethod
     def of(cls, workload: Workload, plan: ParallelPlan, memo: Memo) -> "_Sizes":
         share = checked_share(workload, plan, memo)
+        layers = layer_parameters(workload, plan, memo)
 
-        def layers() -> tuple[LayerParameters, Mapping[LayerKind, LayerActivations]]:
-            parameters = LayerParameters.of(workload.model, plan, share)
-            kinds = parameters.of_kind
-            return parameters, {kind: LayerActivations.of(kind, plan, share) for kind in kinds}
+        def kept() -> Mapping[LayerKind, LayerActivations]:
+            pairs = layers.blocks.items()
+            return {kind: LayerActivations.of(kind, own, plan, share) for kind, own in pairs}
 
-        parameters, kept = memo.of("layers", layer_key(workload, plan, memo), layers)
         return cls(
             workload=workload,
             plan=plan,
             share=share,
-            layers=parameters,
-            kept=kept,
+            layers=layers,
+            kept=memo.of("kept of layers", layer_key(workload, plan, memo), kept),
             tables=workload.table_memory(plan),
             memo=memo,
         )

@@ -204,6 +204,8 @@ _of_nodes = fields_but(
         "shard",
         "bucket_bytes",
         "order",
+        "recompute",  # of which whole layers are named by themselves
+        "recompute_every",
     }
 )
 """Fields of a plan that decide which nodes there are; the others tell how much there is to do, and
@@ -220,4 +222,5 @@ def layout_key(workload: Workload, plan: ParallelPlan, ends: OrderEnds) -> Hasha
     """
     degrees = plan.tp, plan.cp, plan.gradient_replicas, plan.ep, plan.expert_tp
     spread = [degree > 1 for degree in degrees]
-    return Key(key_of_one(workload.model), ends, plan.last_stage == 0, *spread, _of_nodes(plan))
+    spread += plan.recompute == "full", plan.last_stage == 0
+    return Key(key_of_one(workload.model), ends, *spread, _of_nodes(plan))

@@ -11,22 +11,28 @@ from simcore.workload.graph import Axis
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.gradients import Bucket
-from simcore.workload.program.layer import BlockParameters, blocks_of
+from simcore.workload.program.layer import BlockParameters, LayerWork, blocks_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerParameters:
-    """Parameters of each kind of layer of a model on one NPU."""
+    """Parameters of each kind of layer of a model on one NPU.
+
+    Attributes:
+        of_kind: Of all blocks of a layer together.
+        blocks: These.
+    """
 
     of_kind: Mapping[LayerKind, BlockParameters]
+    blocks: Mapping[LayerKind, tuple[LayerWork, ...]]
 
     @classmethod
     def of(cls, model: Net, plan: ParallelPlan, share: NpuShare) -> Self:
+        kinds = dict.fromkeys(model.layer_kinds)
+        blocks = {kind: blocks_of(kind, share, plan) for kind in kinds}
         return cls(
-            of_kind={
-                kind: _added([block.parameters for block in blocks_of(kind, share, plan)])
-                for kind in dict.fromkeys(model.layer_kinds)
-            }
+            of_kind={kind: _added([one.parameters for one in own]) for kind, own in blocks.items()},
+            blocks=blocks,
         )
 
     def of_counts(self, counts: Iterable[tuple[LayerKind, int]]) -> BlockParameters:

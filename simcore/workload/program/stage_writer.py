@@ -81,14 +81,14 @@ class StageWriter:
             spans=own,
             table=table,
             origins=origins,
-            work=(self.writer.node_work(origins, self.memo), tails.work),
+            work=(self.writer.sections.node_work(origins, self.memo), tails.work),
             used=tuple(self.means.catalog.named(table.used)),
             is_shared=is_shared,
         )
 
     def table_in(self, layout: ProgramLayout) -> PieceTable | None:
         """The table of *layout* with what this plan's nodes do; None: its nodes are others."""
-        units = self.writer.node_work(layout.origins, self.memo)
+        units = self.writer.sections.node_work(layout.origins, self.memo)
         entries = layout.entries_of(units, self._tails(layout.ends).work)
         return None if entries is None else layout.table.of_plan(under(self.plan, entries))
 
@@ -144,7 +144,7 @@ class StageWriter:
         return self.memo.of("tails", (ends, self.tail_key), write)
 
     def _tail(self, end: StageEnd) -> WrittenTail:
-        own = self.writer.parameters
+        own = self.writer.sections.parameters
         parameters = StageParameters.of(
             self.model,
             self.plan,

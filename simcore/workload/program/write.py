@@ -153,7 +153,7 @@ class ProgramWriter:
             plan=plan,
             means=Means(plan=plan, share=known.share, catalog=known.catalog),
             writer=writer,
-            tail_key=tail_key(writer.parameters, plan, writer.passes.means.share),
+            tail_key=tail_key(writer.sections.parameters, plan, known.share),
             memo=memo,
         )
         self._groups = group_layouts(workload, plan)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 from simcore.memo import Key, Memo, key_of, key_of_one
 from simcore.terms import LayerKind
@@ -11,18 +10,22 @@ from simcore.workload.npu_share import NpuShare
 from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan, fields_but
 from simcore.workload.program.gradients import movers
-from simcore.workload.program.layer import BlockParameters, blocks_of
+from simcore.workload.program.layer import BlockParameters
 from simcore.workload.program.passes import LayerMeans, Passes
 from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
 from simcore.workload.program.units.pieces import UnitWriter
+from simcore.workload.program.units.sections import SectionWriter
 from simcore.workload.program.work import Catalog, Means
 from simcore.workload.rules import checked_share
 
 _MOST_ENTRIES = 4096
 """A catalog of more operators and collectives, to which each plan adds its own, is let go."""
 
-_of_units = fields_but(
+_of_sections = fields_but(
     {
+        "recompute",  # of which ``repeats_scores`` is named by itself
+        "recompute_layers",
+        "recompute_every",
         "micro_batch",  # decides the share, which is told apart as a whole
         "pp",
         "dp",
@@ -38,7 +41,8 @@ _of_units = fields_but(
     }
 )
 """Fields of a plan that decide something within a layer or an end of the model; the others decide
-how many units there are, of how many layers and in which order, and what follows them."""
+how many units there are, of how many layers and in which order, which of these are repeated as a
+whole, and what follows the units."""
 
 
 def unit_writer(workload: Workload, plan: ParallelPlan, memo: Memo) -> UnitWriter:
@@ -47,16 +51,37 @@ def unit_writer(workload: Workload, plan: ParallelPlan, memo: Memo) -> UnitWrite
     Raises:
         InfeasibleError: It does not fit the workload.
     """
+    sections = _section_writer(workload, plan, memo)
+    key = sections, plan.recompute == "full", plan.recompute_layers
+    return memo.of("writers of units", key, lambda: UnitWriter(sections=sections, plan=plan))
+
+
+def layer_parameters(workload: Workload, plan: ParallelPlan, memo: Memo) -> LayerParameters:
+    """Parameters of each kind of layer on one NPU.
+
+    Raises:
+        InfeasibleError: The plan does not fit the workload.
+    """
+    share, key = checked_share(workload, plan, memo), layer_key(workload, plan, memo)
+    return memo.of("layers", key, lambda: LayerParameters.of(workload.model, plan, share))
+
+
+def _section_writer(workload: Workload, plan: ParallelPlan, memo: Memo) -> SectionWriter:
+    """The writer of the sections of *plan*."""
     share = checked_share(workload, plan, memo)
     cached: dict[LayerKind, tuple[int, int]] = {}
     if plan.offload.cache != OWN:
         kinds = dict.fromkeys(workload.model.layer_kinds)
         cached = {kind: workload.cache_moves(plan, kind) for kind in kinds}
     key = layer_key(workload, plan, memo), tuple(cached.values())
-    make = partial(_writer, workload.model, plan, share, cached)
-    writer = memo.of("writers of units", key, make)
+
+    def new() -> SectionWriter:
+        layers = layer_parameters(workload, plan, memo)
+        return _writer(workload.model, plan, share, layers, cached)
+
+    writer = memo.of("writers of sections", key, new)
     if len(writer.passes.means.catalog) > _MOST_ENTRIES:
-        writer = memo.put("writers of units", key, make())
+        writer = memo.put("writers of sections", key, new())
     return writer
 
 
@@ -76,13 +101,23 @@ def _layer_key(workload: Workload, plan: ParallelPlan, memo: Memo) -> Key:
         met = Key(plan.dp)
     elif plan.zero_stage >= 2 or plan.overlap_weights:
         met = Key(movers(plan))
-    return Key(key_of_one(workload.model), share, met, plan.last_stage == 0, _of_units(plan))
+    return Key(
+        key_of_one(workload.model),
+        share,
+        met,
+        plan.last_stage == 0,
+        plan.repeats_scores,
+        _of_sections(plan),
+    )
 
 
 def _writer(
-    model: Net, plan: ParallelPlan, share: NpuShare, cached: Mapping[LayerKind, tuple[int, int]]
-) -> UnitWriter:
-    layers = LayerParameters.of(model, plan, share)
+    model: Net,
+    plan: ParallelPlan,
+    share: NpuShare,
+    layers: LayerParameters,
+    cached: Mapping[LayerKind, tuple[int, int]],
+) -> SectionWriter:
     first, last = (
         StageParameters.of(model, plan, share, stage=stage, layers=BlockParameters())
         for stage in (0, plan.last_stage)
@@ -93,13 +128,13 @@ def _writer(
         layers={
             kind: LayerMeans(
                 means=replace(means, share=share.of_layer(kind)),
-                blocks=blocks_of(kind, share, plan),
+                blocks=blocks,
                 buckets=layers.buckets(kind),
                 cache_bytes=cached.get(kind, (0, 0)),
             )
-            for kind in layers.of_kind
+            for kind, blocks in layers.blocks.items()
         },
         head=last.head_bucket,
         table=first.table_bucket,
     )
-    return UnitWriter(passes=passes, parameters=layers)
+    return SectionWriter(passes=passes, parameters=layers)
