@@ -3,41 +3,10 @@
 from collections.abc import Iterator
 
 from simcore.errors import InfeasibleError
-from simcore.memo import Key, Memo, key_of, key_of_one
 from simcore.workload.base import Rule, TableMemory, Workload
-from simcore.workload.npu_share import NpuShare
 from simcore.workload.offload import OWN
-from simcore.workload.plan import ParallelPlan, fields_but
+from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES
-
-_of_shares = fields_but(
-    {
-        "pp",
-        "interleave",
-        "interleave_group",
-        "chunk_layers",
-        "schedule",
-        "order",
-        "zero_stage",
-        "scatter_each",
-        "shard",
-        "reshard",
-        "prefetch",
-        "bucket_bytes",
-        "overlap_tensor",
-        "overlap_gradients",
-        "overlap_weights",
-        "recompute",
-        "recompute_layers",
-        "recompute_every",
-        "recompute_parts",
-        "average_loss",
-        "scale_loss",
-        "updates",
-        "offload",
-    }
-)
-"""Fields of a plan on which ``Workload.share`` may depend."""
 
 
 def check_plan(workload: Workload, plan: ParallelPlan, npus: int) -> None:
@@ -63,27 +32,6 @@ def check_splits(workload: Workload, plan: ParallelPlan) -> None:
     for fits, rule, reason in rules:
         if not fits:
             raise InfeasibleError(rule, reason)
-
-
-def checked_share(workload: Workload, plan: ParallelPlan, memo: Memo) -> NpuShare:
-    """One NPU's part of a micro-batch, once *plan* is known to split *workload*.
-
-    Equal shares are one object, so that keys with it are soon compared.
-
-    Raises:
-        InfeasibleError: The first rule that is broken, with its name.
-    """
-
-    def new() -> NpuShare:
-        own = workload.share(plan)
-        return memo.of("equal shares", own, lambda: own)
-
-    def share() -> NpuShare:
-        check_splits(workload, plan)
-        key = Key(key_of_one(workload), _of_shares(plan))
-        return memo.of("shares", key, new)
-
-    return memo.of("share", key_of(workload, plan), share)
 
 
 def _schedule_rule(workload: Workload, plan: ParallelPlan) -> Rule:

@@ -144,7 +144,7 @@ class StageWriter:
         return self.memo.of("tails", (ends, self.tail_key), write)
 
     def _tail(self, end: StageEnd) -> WrittenTail:
-        own = self.writer.sections.parameters
+        own = self.writer.sections.layers
         parameters = StageParameters.of(
             self.model,
             self.plan,

@@ -31,16 +31,15 @@ from simcore.workload.program.piece import GATE, Section, SectionBuilder
 Item = Operator | CollectiveOp | TransferOp
 """Work of a node."""
 
+_SIZED = WeightGathering, BucketTransfer
+
 Entry = Item | WeightGathering | BucketTransfer
 """Work of a node, or something that tells it for each plan."""
 
 
 def under(plan: ParallelPlan, entries: Iterable[Entry]) -> list[Item]:
     """Work of nodes under *plan*."""
-    return [
-        one.under(plan) if isinstance(one, WeightGathering | BucketTransfer) else one
-        for one in entries
-    ]
+    return [one.under(plan) if isinstance(one, _SIZED) else one for one in entries]
 
 
 class Catalog:

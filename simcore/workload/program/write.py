@@ -153,7 +153,7 @@ class ProgramWriter:
             plan=plan,
             means=Means(plan=plan, share=known.share, catalog=known.catalog),
             writer=writer,
-            tail_key=tail_key(writer.sections.parameters, plan, known.share),
+            tail_key=tail_key(writer.sections.layers, plan),
             memo=memo,
         )
         self._groups = group_layouts(workload, plan)

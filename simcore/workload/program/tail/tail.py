@@ -14,12 +14,12 @@ from typing import NamedTuple, Self
 from simcore.memo import Key, Memo
 from simcore.terms import CollectiveKind, LayerKind, NodeKind
 from simcore.workload.graph import Axis, CollectiveOp, PassPhase
-from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan, fields_but
 from simcore.workload.program.gradients import Bucket, gradient_reductions
 from simcore.workload.program.node_work import NodeWork
+from simcore.workload.program.npu_layers import NpuLayers
 from simcore.workload.program.piece import Section, SectionBuilder
-from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
+from simcore.workload.program.stage_parameters import StageParameters
 from simcore.workload.program.tail.optimizer_step import NUMBER_BYTES, OptimizerStep
 from simcore.workload.program.tail.place import COMPLETED, LAST, SCATTERED
 from simcore.workload.program.units.pieces import Chunk
@@ -101,7 +101,7 @@ class Tail:
 
     means: Means
     parameters: StageParameters
-    layers: LayerParameters
+    layers: NpuLayers
     chunks: Sequence[Chunk]
 
     def write(self) -> WrittenTail:
@@ -224,14 +224,14 @@ _of_tail = fields_but(
 """Fields of a plan that decide something in a tail, beside what ``tail_key`` names itself."""
 
 
-def tail_key(layers: LayerParameters, plan: ParallelPlan, share: NpuShare) -> Hashable:
+def tail_key(layers: NpuLayers, plan: ParallelPlan) -> Hashable:
     """All that decides the tails of a plan, but for its model and stages.
 
     Args:
-        layers: Of each kind of layer.
+        layers: Of the plan; number formats and the table are all that tails ask of their share.
         plan: The plan.
-        share: Number formats and the table are all that tails ask of it.
     """
+    share = layers.share
     spread = plan.tp > 1, plan.pp > 1, plan.ep > 1, plan.gradient_replicas, plan.expert_replicas
     held = tuple(layers.of_kind.values()), share.table_parameters, plan.last_stage
     stored = share.element_bytes, share.weight_bytes, share.gradient_bytes

@@ -7,9 +7,9 @@ from typing import ClassVar
 from simcore.memo import Memo
 from simcore.terms import LayerKind
 from simcore.workload.program.node_work import NodeWork
+from simcore.workload.program.npu_layers import NpuLayers
 from simcore.workload.program.passes import Passes
 from simcore.workload.program.piece import Origin, Section
-from simcore.workload.program.stage_parameters import LayerParameters
 
 Write = Callable[..., Section]
 """Writes a section that has still to be placed, from the kind of layer if it is one."""
@@ -20,11 +20,12 @@ class SectionWriter:
     """Writes sections; equal ones are written once.
 
     Attributes:
-        parameters: Of each kind of layer.
+        passes: Writes them where they are first asked for.
+        layers: Whose passes these are.
     """
 
     passes: Passes
-    parameters: LayerParameters
+    layers: NpuLayers
     sections: dict[Hashable, Section] = field(default_factory=dict)
     works: dict[tuple[Origin, ...], NodeWork] = field(default_factory=dict)
 
