@@ -59,6 +59,11 @@ class _Runs:
     each_collective: list[int]
     sends: int
 
+    @property
+    def size_bytes(self) -> int:
+        """Estimate of the memory taken."""
+        return 1024 + 2 * (self.collectives.nbytes + self.transfers.nbytes)
+
     @classmethod
     def of(cls, layout: ProgramLayout, batches: int) -> Self:
         """The runs in an iteration with *batches* micro-batches."""
