@@ -48,7 +48,7 @@ class LayerActivations:
     def of(
         cls, kind: LayerKind, blocks: Sequence[LayerWork], plan: ParallelPlan, share: NpuShare
     ) -> "LayerActivations":
-        """What a layer of *kind* keeps, which is made of *blocks*."""
+        """Activations that a layer of *kind* keeps, which is made of *blocks*."""
         parts = 0
         of_block = tuple([block.kept_bytes for block in blocks])
         if plan.recompute_parts:

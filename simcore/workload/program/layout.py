@@ -4,7 +4,7 @@ Plans whose layers take the same steps have it in common, whatever their sizes. 
 and other plans only say what the operators and collectives of its nodes are.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -135,7 +135,7 @@ class ProgramLayout:
 
     @cached_property
     def _places(self) -> tuple[int, ...]:
-        """Of each entry of the table, its place in the work of its sections and tails."""
+        """Place of each entry of the table in the work of its sections and tails."""
         units, tails = self.work
         place = {entry: at for at, entry in enumerate((*units.entries, *tails.entries))}
         return tuple([place[entry] for entry in self.used])
@@ -146,7 +146,7 @@ class ProgramLayout:
         return units.joint(tails)
 
     def entries_of(self, units: NodeWork, tails: NodeWork) -> list[Entry] | None:
-        """What another plan's nodes do, in place of the entries of the table.
+        """Entries of another plan, in place of those of the table.
 
         Args:
             units: Work of its sections of the same origins.
@@ -192,8 +192,16 @@ class Layouts:
         return Layouts((layout, *self.layouts)[:_VARIANTS])
 
 
-_of_nodes = fields_but(
+_of_units = fields_but(
     {
+        "pp",
+        "interleave",
+        "interleave_group",
+        "chunk_layers",
+        "schedule",
+        "overlap_gradients",
+        "average_loss",
+        "scale_loss",
         "tp",
         "cp",
         "dp",
@@ -208,19 +216,31 @@ _of_nodes = fields_but(
         "recompute_every",
     }
 )
-"""Fields of a plan that decide which nodes there are; the others tell how much there is to do, and
-of which nodes, sections say themselves."""
+"""Fields of a plan that decide which nodes units have; the others decide which units there are and
+what follows them, or tell how much there is to do, and of which nodes, sections say themselves."""
 
 
-def layout_key(workload: Workload, plan: ParallelPlan, ends: OrderEnds) -> Hashable:
-    """All that decides which sections follow each other, and mostly what these are.
+def units_key(workload: Workload, plan: ParallelPlan) -> Key:
+    """All that decides which sections the units have, and mostly what these are.
 
     Args:
         workload: What is to be done.
         plan: How it is spread.
-        ends: Of the orders of the units.
     """
     degrees = plan.tp, plan.cp, plan.gradient_replicas, plan.ep, plan.expert_tp
     spread = [degree > 1 for degree in degrees]
     spread += plan.recompute == "full", plan.last_stage == 0
-    return Key(key_of_one(workload.model), ends, *spread, _of_nodes(plan))
+    return Key(key_of_one(workload.model), *spread, _of_units(plan))
+
+
+def layout_key(units: Key, plan: ParallelPlan, ends: OrderEnds) -> Key:
+    """All that decides which sections follow each other, and mostly what these are.
+
+    Args:
+        units: Key of the units.
+        plan: How the work is spread.
+        ends: Of the orders of the units.
+    """
+    stages = plan.pp, plan.interleave, plan.interleave_group, plan.chunk_layers, plan.schedule
+    tails = plan.overlap_gradients, plan.average_loss, plan.scale_loss
+    return Key(units, ends, *stages, *tails)

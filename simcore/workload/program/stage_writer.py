@@ -23,6 +23,7 @@ from simcore.workload.program.units.pieces import (
     separate_units,
     whole_units,
 )
+from simcore.workload.program.units.sections import SectionWriter
 from simcore.workload.program.work import Catalog, Means, under
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.spans import stage_spans
@@ -33,24 +34,26 @@ class StageWriter:
     """Writes the programs of the stages, which share most of their pieces.
 
     Attributes:
-        writer: Of the units.
+        sections: Writes those of units.
         tail_key: Of the tails.
         memo: What is known of other plans.
     """
 
     model: Net
     plan: ParallelPlan
-    means: Means
-    writer: UnitWriter
+    sections: SectionWriter
     tail_key: Hashable
     memo: Memo
 
-    def layout(self, spans: tuple[range, ...], orders: Sequence[UnitOrder]) -> ProgramLayout:
+    def layout(
+        self, spans: tuple[range, ...], orders: Sequence[UnitOrder], writer: UnitWriter
+    ) -> ProgramLayout:
         """The layout of all stages.
 
         Args:
             spans: Layers of each chunk of the model.
             orders: Of the units of each stage.
+            writer: Of the units.
         """
         numbers: dict[object, int] = {}
         ends, their_orders, of_stage = list[StageEnd](), list[UnitOrder](), list[int]()
@@ -70,9 +73,10 @@ class StageWriter:
         known = self.memo.of("ends of stages", (self.model, every), lambda: StageEnds(every))
         tails = self._tails(known)
         pairs = zip(known.ends, their_orders, tails.tails, strict=True)
-        shapes = [self._shape(*one) for one in pairs]
+        shapes = [self._shape(*one, writer) for one in pairs]
         pieces = dict.fromkeys([piece for shape in shapes for piece in shape.pieces.in_order])
-        table = PieceTable(tuple(pieces), self.means.catalog, self.plan)
+        catalog = writer.passes.means.catalog
+        table = PieceTable(tuple(pieces), catalog, self.plan)
         origins, is_shared = origins_of(shapes)
         return ProgramLayout(
             ends=known,
@@ -81,14 +85,14 @@ class StageWriter:
             spans=own,
             table=table,
             origins=origins,
-            work=(self.writer.sections.node_work(origins, self.memo), tails.work),
-            used=tuple(self.means.catalog.named(table.used)),
+            work=(writer.sections.node_work(origins, self.memo), tails.work),
+            used=tuple(catalog.named(table.used)),
             is_shared=is_shared,
         )
 
     def table_in(self, layout: ProgramLayout) -> PieceTable | None:
         """The table of *layout* with what this plan's nodes do; None: its nodes are others."""
-        units = self.writer.sections.node_work(layout.origins, self.memo)
+        units = self.sections.node_work(layout.origins, self.memo)
         entries = layout.entries_of(units, self._tails(layout.ends).work)
         return None if entries is None else layout.table.of_plan(under(self.plan, entries))
 
@@ -108,11 +112,13 @@ class StageWriter:
             for index, span in enumerate(spans)
         )
 
-    def _shape(self, end: StageEnd, order: UnitOrder, tail: WrittenTail | None) -> StageShape:
-        units = self._units(end.chunks, order)
+    def _shape(
+        self, end: StageEnd, order: UnitOrder, tail: WrittenTail | None, writer: UnitWriter
+    ) -> StageShape:
+        units = self._units(end.chunks, order, writer)
         last = nothing()
         if tail is not None:
-            items = self.means.catalog.numbers(tail.entries)
+            items = writer.passes.means.catalog.numbers(tail.entries)
             placed = TailPlace.of(end.chunks, units, order.ends).put(tail.section, items)
             last = join([*units.late, piece_of([SectionRun(placed)])])
         pieces = StagePieces(
@@ -123,15 +129,15 @@ class StageWriter:
         )
         return StageShape(pieces=pieces, has_tail=tail is not None)
 
-    def _units(self, chunks: Sequence[Chunk], order: UnitOrder) -> StageUnits:
+    def _units(self, chunks: Sequence[Chunk], order: UnitOrder, writer: UnitWriter) -> StageUnits:
         schedule = SCHEDULES[self.plan.schedule]
         if not schedule.trains:
-            return forward_units(self.writer, chunks)
+            return forward_units(writer, chunks)
         if schedule.mirrors:
-            return separate_units(self.writer, chunks, order.cut)
+            return separate_units(writer, chunks, order.cut)
         if schedule.splits_backward:
-            return cut_units(self.writer, chunks[0], order.late, none_in_time=order.all_late)
-        return whole_units(self.writer, chunks)
+            return cut_units(writer, chunks[0], order.late, none_in_time=order.all_late)
+        return whole_units(writer, chunks)
 
     def _tails(self, ends: StageEnds) -> Tails:
         """The tail of each of the *ends*."""
@@ -144,13 +150,13 @@ class StageWriter:
         return self.memo.of("tails", (ends, self.tail_key), write)
 
     def _tail(self, end: StageEnd) -> WrittenTail:
-        own = self.writer.sections.layers
+        own = self.sections.layers
         parameters = StageParameters.of(
             self.model,
             self.plan,
-            self.means.share,
+            own.share,
             stage=end.stage,
             layers=own.of_counts(end.layers),
         )
-        means = Means(plan=self.plan, share=self.means.share, catalog=Catalog())
+        means = Means(plan=self.plan, share=own.share, catalog=Catalog())
         return Tail(means=means, parameters=parameters, layers=own, chunks=end.chunks).write()

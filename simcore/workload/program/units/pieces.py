@@ -248,6 +248,11 @@ class UnitWriter:
         return [*buckets, self.passes.head] if chunk.has_head else buckets
 
 
+def has_parts_of_its_own(plan: ParallelPlan) -> bool:
+    """True if the first unit of a stage has sections that belong to one plan; see ``first``."""
+    return plan.updates.runs_beside or (plan.overlap_weights and plan.zero_stage in (1, 2))
+
+
 def _no_gate(_layers: Sequence[Section]) -> None:
     """Weights are there."""
 
