@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +105,7 @@ class PlanRow:
             groups = _lying(group_layouts(workload, plan))
             return cls(workload=workload, plan=plan, groups=groups, apart="sizes are out of range")
         code = plan_code(workload, plan, memo)
-        collectives, unique, runs = _distinct(code, plan)
+        collectives, unique, runs = _distinct(code, memo)
         whole = key_of_one(workload)
         return cls(
             workload=workload,
@@ -125,18 +127,41 @@ def _lying(groups: Mapping[Axis, GroupLayout]) -> list[GroupLayout]:
     return [group for axis, group in groups.items() if axis is not Axis.EMBEDDING]
 
 
-def _distinct(code: PlanCode, plan: ParallelPlan) -> tuple[NDArray[np.void], Ints, Ints]:
+_what = attrgetter("kind", "axis", "size_bytes")
+"""All that tells a collective from others of its plan."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Distinct:
+    """Numbers of collectives among those that differ, and runs by stage, as in ``PlanRow``."""
+
+    unique: Ints
+    runs: Ints
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory taken by the arrays."""
+        return self.unique.nbytes + self.runs.nbytes
+
+    @classmethod
+    def of(cls, unique: Sequence[int], counts: NodeCounts) -> Self:
+        numbers = np.array(unique, np.int64)
+        is_one = numbers[:, None] == np.arange(max(unique, default=-1) + 1)
+        return cls(numbers, counts.collectives @ is_one)
+
+
+def _distinct(code: PlanCode, memo: Memo) -> tuple[NDArray[np.void], Ints, Ints]:
     """Collectives that differ, the number of each among them, and their runs by stage."""
-    operations = code.program.collectives
-    shared = {axis: int(is_shared(plan, axis)) for axis in {one.axis for one in operations}}
-    number: dict[tuple[int, int, int, int], int] = {}
+    number: dict[tuple[CollectiveKind, Axis, int], int] = {}
+    whats = map(_what, code.program.collectives)
+    unique = tuple([number.setdefault(what, len(number)) for what in whats])
     rows = [
-        (_KIND_NUMBERS[one.kind], _AXIS_NUMBERS[one.axis], one.size_bytes, shared[one.axis])
-        for one in operations
+        (_KIND_NUMBERS[kind], _AXIS_NUMBERS[axis], size_bytes, is_shared(code.plan, axis))
+        for kind, axis, size_bytes in number
     ]
-    unique = np.array([number.setdefault(row, len(number)) for row in rows], np.int64)
-    is_one = unique[:, None] == np.arange(len(number))
-    return np.array(list(number), tables.COLLECTIVE), unique, code.counts.collectives @ is_one
+    key = code.program.layout, code.batches, unique
+    found = memo.of("distinct collectives", key, lambda: _Distinct.of(unique, code.counts))
+    return np.array(rows, tables.COLLECTIVE), found.unique, found.runs
 
 
 def plan_tables(rows: Sequence[PlanRow]) -> tables.PlanTables:

@@ -12,7 +12,7 @@ from simcore.terms import LayerKind
 from simcore.units import plain_sum
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.layer import blocks_of
+from simcore.workload.program.layer import LayerWork, blocks_of
 
 INPUTS, AT_WORK = "inputs of repeated layers", "work on one layer"
 """Names of activations that belong to no module."""
@@ -45,8 +45,11 @@ class LayerActivations:
         return self.whole_bytes + self.parts_bytes
 
     @classmethod
-    def of(cls, kind: LayerKind, plan: ParallelPlan, share: NpuShare) -> "LayerActivations":
-        blocks, parts = blocks_of(kind, share, plan), 0
+    def of(
+        cls, kind: LayerKind, blocks: Sequence[LayerWork], plan: ParallelPlan, share: NpuShare
+    ) -> "LayerActivations":
+        """Activations that a layer of *kind* keeps, which is made of *blocks*."""
+        parts = 0
         of_block = tuple([block.kept_bytes for block in blocks])
         if plan.recompute_parts:
             every = blocks_of(kind, share, plan.model_copy(update={"recompute_parts": ()}))

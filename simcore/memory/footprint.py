@@ -27,9 +27,7 @@ from simcore.workload.base import TableMemory, Workload, microbatches
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.stage_parameters import LayerParameters
-from simcore.workload.program.units.writers import layer_key
-from simcore.workload.rules import checked_share
+from simcore.workload.program.npu_layers import NpuLayers, npu_layers
 from simcore.workload.schedules import SCHEDULES
 
 _LOGIT_BYTES = 4
@@ -272,28 +270,24 @@ class _Sizes:
 
     workload: Workload
     plan: ParallelPlan
-    share: NpuShare
-    layers: LayerParameters
+    layers: NpuLayers
     kept: Mapping[LayerKind, LayerActivations]
     tables: TableMemory
     memo: Memo
 
     @classmethod
     def of(cls, workload: Workload, plan: ParallelPlan, memo: Memo) -> "_Sizes":
-        share = checked_share(workload, plan, memo)
+        layers = npu_layers(workload, plan, memo)
 
-        def layers() -> tuple[LayerParameters, Mapping[LayerKind, LayerActivations]]:
-            parameters = LayerParameters.of(workload.model, plan, share)
-            kinds = parameters.of_kind
-            return parameters, {kind: LayerActivations.of(kind, plan, share) for kind in kinds}
+        def kept() -> Mapping[LayerKind, LayerActivations]:
+            pairs = layers.blocks.items()
+            return {kind: LayerActivations.of(kind, own, plan, layers.share) for kind, own in pairs}
 
-        parameters, kept = memo.of("layers", layer_key(workload, plan, memo), layers)
         return cls(
             workload=workload,
             plan=plan,
-            share=share,
-            layers=parameters,
-            kept=kept,
+            layers=layers,
+            kept=memo.of("kept of layers", layers, kept),
             tables=workload.table_memory(plan),
             memo=memo,
         )
@@ -308,7 +302,7 @@ class _Sizes:
 
     def _states(self, layers: PipelineLayers) -> tuple[states.StageStates, ...]:
         """States of the stages, whatever micro-batches there are and what is repeated."""
-        what = self.workload, self.plan, self.share, self.layers
+        what = self.workload, self.plan, self.layers
 
         def found() -> tuple[states.StageStates, ...]:
             return tuple([states.StageStates.of(*what, one) for one in layers.stages])
@@ -321,7 +315,7 @@ class _Sizes:
         largest = max([layer.whole_bytes for layer in kept]) * plan.recompute_every
         parts = max([layer.parts_bytes for layer in kept])
         at_work = largest if plan.recompute == "full" or not workload.trains else parts
-        logits_bytes = _head_bytes(self.share.exit) if held.has_head else 0
+        logits_bytes = _head_bytes(self.layers.share.exit) if held.has_head else 0
         gone_bytes = logits_bytes if SCHEDULES[plan.schedule]().drops_losses else 0
         cache_bytes = workload.cache_bytes(plan, layers.kinds)
         is_here = plan.offload.cache == OWN

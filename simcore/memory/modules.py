@@ -6,6 +6,7 @@ from simcore.units import plain_sum
 from simcore.workload.base import Workload, microbatches
 from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
+from simcore.workload.program.layer import blocks_of
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.spans import chunk_spans, stage_spans
 
@@ -32,7 +33,10 @@ def activations_by_module(
         return {BUFFERS: fullest.activations_bytes}
     kinds, spans = workload.model.layer_kinds, chunk_spans(workload, plan)
     chunks = [kinds[span.start : span.stop] for span in stage_spans(spans, plan, fullest.stage)]
-    layers = {kind: LayerActivations.of(kind, plan, share) for chunk in chunks for kind in chunk}
+    layers = {
+        kind: LayerActivations.of(kind, blocks_of(kind, share, plan), plan, share)
+        for kind in dict.fromkeys([kind for chunk in chunks for kind in chunk])
+    }
     kept = kept_by_module(chunks, plan, layers)
     late = plain_sum(layers[kind].all_bytes for chunk in chunks for kind in chunk)
     schedule, batches = SCHEDULES[plan.schedule](), microbatches(workload, plan)

@@ -14,11 +14,11 @@ from simcore.memo import Key, key_of_one
 from simcore.memory.stage_layers import StageLayers
 from simcore.units import plain_sum
 from simcore.workload.base import Workload
-from simcore.workload.npu_share import NpuShare
 from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan, fields_but
 from simcore.workload.program.gradients import served
-from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
+from simcore.workload.program.npu_layers import NpuLayers
+from simcore.workload.program.stage_parameters import StageParameters
 from simcore.workload.program.tail.offloaded_step import MAIN_BYTES
 
 _OUTER_BYTES = 8
@@ -43,7 +43,7 @@ class GatheredParameters:
     def of(
         cls,
         stage: StageLayers,
-        layers: LayerParameters,
+        layers: NpuLayers,
         counts: StageParameters,
         plan: ParallelPlan,
     ) -> "GatheredParameters":
@@ -101,14 +101,13 @@ class StageStates:
         cls,
         workload: Workload,
         plan: ParallelPlan,
-        share: NpuShare,
-        parameters: LayerParameters,
+        parts: NpuLayers,
         layers: StageLayers,
     ) -> Self:
-        """The states of the stages with these *layers*, each of which holds *parameters*."""
-        held = parameters.of_counts(layers.of_kind)
+        """The states of the stages with these *layers*, whose *parts* an NPU holds."""
+        held, share = parts.of_counts(layers.of_kind), parts.share
         counts = StageParameters.of(workload.model, plan, share, stage=layers.stage, layers=held)
-        whole = GatheredParameters.of(layers, parameters, counts, plan)
+        whole = GatheredParameters.of(layers, parts, counts, plan)
         main_bytes, moments_bytes = optimizer_bytes(workload, plan, counts)
         return cls(
             weights_bytes=ceil(weights_bytes(workload, plan, counts, whole)),
@@ -155,18 +154,15 @@ _of_states = fields_but(
 """Fields of a plan that decide something in its states, beside what ``states_key`` names itself."""
 
 
-def states_key(
-    workload: Workload, plan: ParallelPlan, share: NpuShare, parameters: LayerParameters
-) -> Key:
+def states_key(workload: Workload, plan: ParallelPlan, parts: NpuLayers) -> Key:
     """All that decides what parameters take on the stages of a plan, but for their layers.
 
     Args:
         workload: What runs.
         plan: How it is spread.
-        share: Its token table is all that states ask of it.
-        parameters: Of each kind of layer.
+        parts: Of its layers; the token table is all that states ask of their share.
     """
-    held = tuple(parameters.of_kind.values()), share.table_parameters
+    held = tuple(parts.of_kind.values()), parts.share.table_parameters
     spread = plan.last_stage, plan.gradient_replicas, plan.expert_replicas
     return Key(key_of_one(workload), *held, *spread, _of_states(plan))
 

@@ -280,7 +280,11 @@ class Workload(Schema):
 
     @abstractmethod
     def share(self, plan: ParallelPlan) -> NpuShare:
-        """One NPU's part of a micro-batch; the plan must have passed ``rules``."""
+        """One NPU's part of a micro-batch; the plan must have passed ``rules``.
+
+        It may depend on the degrees of the plan but pp, and on how layers compute; not on what
+        becomes of their weights and gradients, what they repeat, and where and when they run.
+        """
 
     def message_bytes(self, plan: ParallelPlan, share: NpuShare) -> tuple[int, ...]:
         """Size of the messages between each stage and the next one around."""

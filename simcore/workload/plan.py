@@ -274,6 +274,11 @@ class ParallelPlan(Schema):
         return min(layers, self.recompute_layers or layers)
 
     @property
+    def repeats_scores(self) -> bool:
+        """The attention core is repeated by itself; flash attention does so anyway."""
+        return self.recompute == "selective" and not self.flash_attention
+
+    @property
     def expert_tp(self) -> int:
         """NPUs that split one expert."""
         return self.tp if self.etp is None else self.etp

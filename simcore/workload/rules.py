@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 
 from simcore.errors import InfeasibleError
-from simcore.memo import Memo, key_of
 from simcore.workload.base import Rule, TableMemory, Workload
-from simcore.workload.npu_share import NpuShare
 from simcore.workload.offload import OWN
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.schedules import SCHEDULES
@@ -34,20 +32,6 @@ def check_splits(workload: Workload, plan: ParallelPlan) -> None:
     for fits, rule, reason in rules:
         if not fits:
             raise InfeasibleError(rule, reason)
-
-
-def checked_share(workload: Workload, plan: ParallelPlan, memo: Memo) -> NpuShare:
-    """One NPU's part of a micro-batch, once *plan* is known to split *workload*.
-
-    Raises:
-        InfeasibleError: The first rule that is broken, with its name.
-    """
-
-    def share() -> NpuShare:
-        check_splits(workload, plan)
-        return workload.share(plan)
-
-    return memo.of("share", key_of(workload, plan), share)
 
 
 def _schedule_rule(workload: Workload, plan: ParallelPlan) -> Rule:

@@ -44,7 +44,7 @@ from simcore.workload import Axis, Model, ParallelPlan, PassPhase, TrainingWorkl
 from simcore.workload.graph import CollectiveOp, Operator
 from simcore.workload.kinds.transformer.blocks import BLOCKS
 from simcore.workload.kinds.transformer.blocks.base import ResidualBlock
-from simcore.workload.program.work import Catalog, Means, PassWriter
+from simcore.workload.program.work import Catalog, Means, PassWriter, under
 
 PLANS: list[dict[str, Any]] = [
     {},
@@ -125,7 +125,7 @@ def written(name: str, plan: ParallelPlan, phase: PassPhase) -> Written:
     work = PassWriter(Means(plan=plan, share=block.share, catalog=catalog))
     work.phase(phase)
     block.forward(work) if phase is PassPhase.FORWARD else block.backward(work)
-    entries = catalog.under(plan, work.section().item)
+    entries = under(plan, catalog.named(work.section().item))
     return Written(
         operators=[entry for entry in entries if isinstance(entry, Operator)],
         collectives=[entry for entry in entries if isinstance(entry, CollectiveOp)],

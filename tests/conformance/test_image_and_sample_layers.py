@@ -13,7 +13,7 @@ from simcore.workload.kinds.cnn import LayerRowFile
 from simcore.workload.kinds.dlrm import RecommendationNet
 from simcore.workload.kinds.dlrm.dense import SampleLayer
 from simcore.workload.program.layer import LayerRow, LayerWork
-from simcore.workload.program.work import Catalog, Means, PassWriter
+from simcore.workload.program.work import Catalog, Means, PassWriter, under
 
 BATCH, ELEMENT, FP32 = 8, 2, 4
 C, K, SIZE, R, STRIDE = 6, 10, 14, 3, 2
@@ -82,7 +82,7 @@ def written(layer: LayerRow, workload: Any, plan: ParallelPlan) -> tuple[LayerWo
         work = PassWriter(Means(plan=plan, share=share, catalog=catalog))
         work.phase(phase)
         write(work)
-        entries = catalog.under(plan, work.section().item)
+        entries = under(plan, catalog.named(work.section().item))
         operators = [entry for entry in entries if isinstance(entry, Operator)]
         passes.append(Pass(operators, [e for e in entries if isinstance(e, CollectiveOp)]))
     return done, passes[0], passes[1]

@@ -84,8 +84,10 @@ def jobs(draw: st.DrawFn, offloads: bool = False) -> tuple[TrainingWorkload, Par
     split = SPLIT_SCHEDULES if pp > 1 else ()
     schedule = draw(st.sampled_from(["1f1b", "1f1b_overlapped", "gpipe", *split]))
     chunks = [1, 1, 2] if pp > 1 and schedule not in ("gpipe", "zb_h1") else [1]
-    recompute = "none" if schedule in split else draw(st.sampled_from(["none", "full"]))
-    repeats_parts = recompute == "none" and schedule != "zb_h1"
+    recompute = (
+        "none" if schedule in split else draw(st.sampled_from(["none", "full", "selective"]))
+    )
+    repeats_parts = recompute != "full" and schedule != "zb_h1"
     zero_stage = draw(st.integers(0, 1 if schedule in split else 3))
     plan = ParallelPlan(
         tp=draw(st.sampled_from([1, 2])),
@@ -107,6 +109,7 @@ def jobs(draw: st.DrawFn, offloads: bool = False) -> tuple[TrainingWorkload, Par
         recompute_parts=draw(st.sampled_from([(), ("norms",)])) if repeats_parts else (),
         recompute_layers=draw(st.sampled_from([None, 1])) if recompute == "full" else None,
         schedule=schedule,
+        flash_attention=draw(st.sampled_from([True, True, False])),
         scatter_each=zero_stage < 2 or draw(st.sampled_from([True, True, False])),
         average_loss=draw(st.booleans()),
         scale_loss=draw(st.booleans()),

@@ -5,9 +5,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from simcore.compute.roofline import SHORT
 from simcore.engines.limits.counted_time import (
     MAX_S,
@@ -24,8 +21,6 @@ from simcore.terms import GATHERING
 from simcore.units import plain_sum
 from simcore.workload import ParallelPlan, Workload, microbatches
 from simcore.workload.graph import Axis, CollectiveOp, GroupLayout
-
-Ints = NDArray[np.int64]
 
 MAX_COUNT = 2**62
 """Bytes of one buffer and FLOP of one kernel, with room for one addition."""
@@ -169,9 +164,11 @@ class Traffic:
         cls,
         collectives: Sequence[CollectiveOp],
         groups: Mapping[Axis, GroupLayout],
-        runs: Ints,
-        messages: Ints,
-        message_bytes: Ints,
+        runs: Sequence[int],
+        *,
+        messages: int = 0,
+        sent_bytes: float = 0.0,
+        largest_bytes: int = 0,
     ) -> Self:
         """The traffic of an iteration.
 
@@ -181,25 +178,27 @@ class Traffic:
         Args:
             collectives: All C of them.
             groups: Their members.
-            runs: (S, C) int64, of each at each stage.
-            messages: (2, S) int64, between stages.
-            message_bytes: (2, S) int64, size of each of these.
+            runs: Of each, at all stages together.
+            messages: Between stages.
+            sent_bytes: Of all of these.
+            largest_bytes: Of one of these.
         """
-        rounds = float(messages.sum())
-        sent_bytes = float((messages * message_bytes.astype(float)).sum())
-        member_bytes, largest = 0.0, int(message_bytes.max(initial=0))
+        rounds, member_bytes = float(messages), 0.0
         sizes = {axis: (group.size, trips(group.size)) for axis, group in groups.items()}
-        for operation, times in zip(collectives, runs.sum(axis=0).tolist(), strict=True):
+        for operation, times in zip(collectives, runs, strict=True):
             (members, each), buffer_bytes = sizes[operation.axis], operation.size_bytes
             if operation.kind in GATHERING:
                 buffer_bytes *= members
             rounds += times * 4.0 * members
             sent_bytes += times * each * buffer_bytes
             member_bytes += times * each * members
-            if buffer_bytes > largest:
-                largest = buffer_bytes
+            if buffer_bytes > largest_bytes:
+                largest_bytes = buffer_bytes
         return cls(
-            rounds=rounds, sent_bytes=sent_bytes, member_bytes=member_bytes, largest_bytes=largest
+            rounds=rounds,
+            sent_bytes=sent_bytes,
+            member_bytes=member_bytes,
+            largest_bytes=largest_bytes,
         )
 
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from simcore.engines.events.input import Floats, Ints
 from simcore.engines.limits.size_range import Traffic
+from simcore.memo import Memo
 from simcore.terms import NodeKind
 from simcore.workload.graph import Operator, TrainingGraph
+from simcore.workload.program.layout import ProgramLayout
 from simcore.workload.program.write import TrainingProgram
 
 
@@ -39,26 +42,77 @@ class NodeCounts:
     traffic: Traffic
 
 
-def counts_of_program(program: TrainingProgram, batches: int) -> NodeCounts:
-    """Counts of *program* with *batches* micro-batches."""
-    (once, per_batch), (sends, sends_per_batch) = program.layout.counts
-    items = once + batches * per_batch
-    messages = (sends + batches * sends_per_batch).T
-    operators, sizes = len(program.operators), program.message_bytes
-    moving = operators + len(program.collectives)
-    of_all = items.sum(axis=0)
-    computed, joint = of_all[:operators], items[:, operators:moving]
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Runs:
+    """Runs of nodes of one layout, whatever they do: as in ``NodeCounts``.
+
+    Attributes:
+        each_collective: Runs of each collective on all stages.
+        sends: All messages.
+    """
+
+    nodes: int
+    operators: Ints
+    collectives: Ints
+    transfers: Ints
+    messages: Ints
+    each_collective: list[int]
+    sends: int
+
+    @property
+    def size_bytes(self) -> int:
+        """Estimate of the memory taken."""
+        return 1024 + 2 * (self.collectives.nbytes + self.transfers.nbytes)
+
+    @classmethod
+    def of(cls, layout: ProgramLayout, batches: int) -> Self:
+        """The runs in an iteration with *batches* micro-batches."""
+        (once, per_batch), (sends, sends_per_batch) = layout.counts
+        items = once + batches * per_batch
+        messages = (sends + batches * sends_per_batch).T
+        operators = len(layout.table.operators)
+        moving = operators + len(layout.table.collectives)
+        of_all, sent = items.sum(axis=0), int(messages.sum())
+        return cls(
+            nodes=int(of_all.sum()) + 2 * sent,  # every message is received too
+            operators=of_all[:operators],
+            collectives=items[:, operators:moving],
+            transfers=items[:, moving:],
+            messages=messages,
+            each_collective=of_all[operators:moving].tolist(),
+            sends=sent,
+        )
+
+
+def counts_of_program(
+    program: TrainingProgram, batches: int, memo: Memo | None = None
+) -> NodeCounts:
+    """Counts of *program* with *batches* micro-batches.
+
+    *memo*: what is known of programs with the same layout; None: nothing.
+    """
+    layout, sizes = program.layout, program.message_bytes
+    memo = Memo() if memo is None else memo
+    runs = memo.of("runs of nodes", (layout, batches), lambda: _Runs.of(layout, batches))
     message_bytes = np.array([sizes, (sizes[-1], *sizes[:-1])], np.int64)
+    sent_bytes = runs.messages * message_bytes.astype(float)
     return NodeCounts(
-        nodes=int(of_all.sum() + 2 * messages.sum()),  # every message is received too
-        matrix_flop=float(computed @ matrix_flop(program.operators)),
-        operators=computed,
-        collectives=joint,
-        transfers=items[:, moving:],
-        messages=messages,
+        nodes=runs.nodes,
+        matrix_flop=float(runs.operators @ matrix_flop(program.operators)),
+        operators=runs.operators,
+        collectives=runs.collectives,
+        transfers=runs.transfers,
+        messages=runs.messages,
         message_bytes=message_bytes,
-        sent_bytes=messages * message_bytes.astype(float),
-        traffic=Traffic.of(program.collectives, program.groups, joint, messages, message_bytes),
+        sent_bytes=sent_bytes,
+        traffic=Traffic.of(
+            program.collectives,
+            program.groups,
+            runs.each_collective,
+            messages=runs.sends,
+            sent_bytes=float(sent_bytes.sum()),
+            largest_bytes=max(sizes),
+        ),
     )
 
 
@@ -82,6 +136,7 @@ def counts_of_graph(graph: TrainingGraph) -> NodeCounts:
         for way, chosen in enumerate((to_next, ~to_next)):
             sizes = stage.size_bytes[sends][chosen]
             message_bytes[way, stage.stage] = sizes.max(initial=0)
+    sent_bytes = messages * message_bytes.astype(float)
     return NodeCounts(
         nodes=sum(stage.nodes for stage in graph.stages),
         matrix_flop=float(runs @ matrix_flop(graph.operators)),
@@ -90,8 +145,15 @@ def counts_of_graph(graph: TrainingGraph) -> NodeCounts:
         transfers=moved,
         messages=messages,
         message_bytes=message_bytes,
-        sent_bytes=messages * message_bytes.astype(float),
-        traffic=Traffic.of(graph.collectives, graph.groups, joint, messages, message_bytes),
+        sent_bytes=sent_bytes,
+        traffic=Traffic.of(
+            graph.collectives,
+            graph.groups,
+            joint.sum(axis=0).tolist(),
+            messages=int(messages.sum()),
+            sent_bytes=float(sent_bytes.sum()),
+            largest_bytes=int(message_bytes.max(initial=0)),
+        ),
     )
 
 

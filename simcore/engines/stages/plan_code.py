@@ -66,7 +66,7 @@ class PlanCode:
         )
         self._writer = ProgramWriter(workload, plan, memo)
         self._shortest = KeyedProgram.of(self._writer.program(self.runs[0]))
-        self.counts: NodeCounts = counts_of_program(self.program, self.batches)
+        self.counts: NodeCounts = counts_of_program(self.program, self.batches, memo)
         self._operator_ns: deque[tuple[Npu, type[ComputeModel], Ints]] = deque(maxlen=_NPUS)
 
     @property

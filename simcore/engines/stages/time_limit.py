@@ -100,10 +100,15 @@ class TimeLimit:
             InfeasibleError: As ``check``.
         """
         _check_sizes(counts)
-        once = np.ones((1, len(program.collectives)), np.int64)
-        messages = np.minimum(counts.messages, 1)
-        sizes = counts.message_bytes
-        one = Traffic.of(program.collectives, program.groups, once, messages, sizes)
+        collectives, are_sent = program.collectives, counts.messages > 0
+        one = Traffic.of(
+            collectives,
+            program.groups,
+            [1] * len(collectives),
+            messages=int(are_sent.sum()),
+            sent_bytes=float(counts.message_bytes[are_sent].astype(float).sum()),
+            largest_bytes=int(counts.message_bytes.max(initial=0)),
+        )
         limit = replace(self, messages_meet=False) if alone else self
         npus = 1 if alone else self.platform.npus
         self._check(program, counts, 0.0, npus * limit._network_s(one))
@@ -132,9 +137,9 @@ class TimeLimit:
         timed_ns = [float(time.duration_ns) if time else 0.0 for time in collectives]
         spent_ns = float(runs @ np.array(timed_ns)) if timed_ns else 0.0
         spent_ns += float((counts.messages * messages.time_ns.astype(np.float64)).sum())
-        untimed = np.array([[time is None for time in collectives]], np.int64) * runs
-        none = np.zeros_like(counts.messages)
-        rest = Traffic.of(program.collectives, program.groups, untimed, none, none)
+        pairs = zip(collectives, runs.tolist(), strict=True)
+        untimed = [times if time is None else 0 for time, times in pairs]
+        rest = Traffic.of(program.collectives, program.groups, untimed)
         network_s = self.platform.npus * self._network_s(rest)
         # of collectives under way at once, each may undo what the chunks of the others overlap
         whole_s = 2.0 * len(self.platform.dimensions) * spent_ns * 1e-9

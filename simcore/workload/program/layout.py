@@ -4,10 +4,9 @@ Plans whose layers take the same steps have it in common, whatever their sizes. 
 and other plans only say what the operators and collectives of its nodes are.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +14,12 @@ from numpy.typing import NDArray
 from simcore.memo import Key, key_of_one
 from simcore.workload.base import Workload
 from simcore.workload.plan import ParallelPlan, fields_but
+from simcore.workload.program.node_work import NodeWork
 from simcore.workload.program.piece import Origin, Piece, Section
 from simcore.workload.program.piece_table import PieceTable
-from simcore.workload.program.tail.tail import StageEnds, WrittenTail
+from simcore.workload.program.tail.tail import StageEnds
 from simcore.workload.program.units.orders import OrderEnds
-from simcore.workload.program.units.pieces import PlainSections, UnitWriter
+from simcore.workload.program.work import Entry
 
 Ints = NDArray[np.int64]
 
@@ -55,19 +55,17 @@ class StageShape:
 
     Attributes:
         pieces: What they are made of.
-        tail: The end of the last piece; None: without backward passes there is none.
-        items: Numbers of what its nodes do in the first plan.
+        has_tail: The last piece ends with one; without backward passes there is none.
     """
 
     pieces: StagePieces
-    tail: WrittenTail | None
-    items: tuple[int, ...]
+    has_tail: bool
 
     @property
     def unit_sections(self) -> list[Section]:
         """All sections of its pieces but the tail's own."""
         *units, last = self.pieces.pieces
-        late = last.runs if self.tail is None else last.runs[:-1]
+        late = last.runs[:-1] if self.has_tail else last.runs
         return [section for piece in units for section, _ in piece.runs] + [s for s, _ in late]
 
 
@@ -82,8 +80,9 @@ class ProgramLayout:
         spans: Layers of each chunk of each stage.
         table: Of all pieces, with what the nodes of the first plan do.
         origins: Of the sections of layers and ends.
-        plain: These sections before they are placed.
-        is_shared: Nothing but the tails depends on more than these.
+        work: Of the nodes of these and of the tails, in the first plan.
+        used: Entries that the items of the table stand for, in the first plan.
+        is_shared: Nothing but the tails depends on more than the sections of these origins.
     """
 
     ends: StageEnds
@@ -92,35 +91,9 @@ class ProgramLayout:
     spans: tuple[tuple[range, ...], ...]
     table: PieceTable
     origins: tuple[Origin, ...]
-    plain: PlainSections
+    work: tuple[NodeWork, NodeWork]
+    used: tuple[Entry, ...]
     is_shared: bool
-
-    @classmethod
-    def of(
-        cls,
-        ends: StageEnds,
-        shapes: Sequence[StageShape],
-        of_stage: Sequence[int],
-        spans: tuple[tuple[range, ...], ...],
-        *,
-        writer: UnitWriter,
-        plan: ParallelPlan,
-    ) -> Self:
-        """The layout of *shapes*, whose units *writer* has written for *plan*."""
-        pieces = dict.fromkeys([piece for shape in shapes for piece in shape.pieces.in_order])
-        sections = [section for shape in shapes for section in shape.unit_sections]
-        every = dict.fromkeys([section.origin for section in sections if section.nodes])
-        origins = tuple([origin for origin in every if origin is not None])
-        return cls(
-            ends=ends,
-            shapes=tuple(shapes),
-            of_stage=tuple(of_stage),
-            spans=spans,
-            table=PieceTable(tuple(pieces), writer.passes.means.catalog, plan),
-            origins=origins,
-            plain=writer.plain_sections(origins),
-            is_shared=None not in every,
-        )
 
     @property
     def size_bytes(self) -> int:
@@ -161,25 +134,42 @@ class ProgramLayout:
         return items.take(of_stage, axis=1), messages.take(of_stage, axis=1)
 
     @cached_property
-    def _items(self) -> list[int]:
-        """Items of the plain sections and of the tails, one after the other."""
-        of_tails = [item for shape in self.shapes for item in shape.items]
-        return [*self.plain.items, *of_tails]
+    def _places(self) -> tuple[int, ...]:
+        """Place of each entry of the table in the work of its sections and tails."""
+        units, tails = self.work
+        place = {entry: at for at, entry in enumerate((*units.entries, *tails.entries))}
+        return tuple([place[entry] for entry in self.used])
 
-    def items_for(self, items: Sequence[int]) -> list[int] | None:
-        """Numbers of what another plan's nodes do, in place of those *used* by the table.
+    @cached_property
+    def _joint(self) -> tuple[tuple[int, int], ...]:
+        units, tails = self.work
+        return units.joint(tails)
+
+    def entries_of(self, units: NodeWork, tails: NodeWork) -> list[Entry] | None:
+        """Entries of another plan, in place of those of the table.
 
         Args:
-            items: Those of its plain sections and tails, which are like these.
+            units: Work of its sections of the same origins.
+            tails: Work of its tails.
 
         Returns:
-            None: what is one item here is several there, or the other way round.
+            None: its nodes are others, or what is one entry here is several there, or the other
+            way round.
         """
-        pairs = set(zip(self._items, items, strict=True))
-        means = dict(pairs)
-        if len(pairs) != len(means) or len(set(means.values())) != len(means):
+        own = self.work
+        if units.form != own[0].form or tails.form != own[1].form:
             return None
-        return [means[item] for item in self.table.used]
+        if units.joint(tails) != self._joint:
+            return None
+        every = (*units.entries, *tails.entries)
+        return [every[place] for place in self._places]
+
+
+def origins_of(shapes: Sequence[StageShape]) -> tuple[tuple[Origin, ...], bool]:
+    """Origins of the sections of units of these *shapes*, and True if all of them have one."""
+    sections = [section for shape in shapes for section in shape.unit_sections]
+    every = dict.fromkeys([section.origin for section in sections if section.nodes])
+    return tuple([origin for origin in every if origin is not None]), None not in every
 
 
 _VARIANTS = 8
@@ -202,8 +192,16 @@ class Layouts:
         return Layouts((layout, *self.layouts)[:_VARIANTS])
 
 
-_of_nodes = fields_but(
+_of_units = fields_but(
     {
+        "pp",
+        "interleave",
+        "interleave_group",
+        "chunk_layers",
+        "schedule",
+        "overlap_gradients",
+        "average_loss",
+        "scale_loss",
         "tp",
         "cp",
         "dp",
@@ -214,20 +212,35 @@ _of_nodes = fields_but(
         "shard",
         "bucket_bytes",
         "order",
+        "recompute",  # of which whole layers are named by themselves
+        "recompute_every",
     }
 )
-"""Fields of a plan that decide which nodes there are; the others tell how much there is to do, and
-of which nodes, sections say themselves."""
+"""Fields of a plan that decide which nodes units have; the others decide which units there are and
+what follows them, or tell how much there is to do, and of which nodes, sections say themselves."""
 
 
-def layout_key(workload: Workload, plan: ParallelPlan, ends: OrderEnds) -> Hashable:
-    """All that decides which sections follow each other, and mostly what these are.
+def units_key(workload: Workload, plan: ParallelPlan) -> Key:
+    """All that decides which sections the units have, and mostly what these are.
 
     Args:
         workload: What is to be done.
         plan: How it is spread.
-        ends: Of the orders of the units.
     """
     degrees = plan.tp, plan.cp, plan.gradient_replicas, plan.ep, plan.expert_tp
     spread = [degree > 1 for degree in degrees]
-    return Key(key_of_one(workload.model), ends, plan.last_stage == 0, *spread, _of_nodes(plan))
+    spread += plan.recompute == "full", plan.last_stage == 0
+    return Key(key_of_one(workload.model), *spread, _of_units(plan))
+
+
+def layout_key(units: Key, plan: ParallelPlan, ends: OrderEnds) -> Key:
+    """All that decides which sections follow each other, and mostly what these are.
+
+    Args:
+        units: Key of the units.
+        plan: How the work is spread.
+        ends: Of the orders of the units.
+    """
+    stages = plan.pp, plan.interleave, plan.interleave_group, plan.chunk_layers, plan.schedule
+    tails = plan.overlap_gradients, plan.average_loss, plan.scale_loss
+    return Key(units, ends, *stages, *tails)

@@ -11,7 +11,7 @@ from simcore.terms import NodeKind
 from simcore.workload.graph import CollectiveOp, Operator, TransferOp
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.piece import CHAIN, Piece, Section
-from simcore.workload.program.work import Catalog, Item
+from simcore.workload.program.work import Catalog, Item, under
 
 Ints = NDArray[np.int64]
 
@@ -72,7 +72,7 @@ class PieceTable:
         flat = chain.from_iterable
         used = [item for item in dict.fromkeys(flat([s.item for s in number])) if item >= 0]
         self.used: tuple[int, ...] = tuple(used)
-        entries = catalog.under(plan, used)
+        entries = under(plan, catalog.named(used))
         self._name(entries)
         items = np.full(len(catalog) + 1, -1)  # the last one: that of messages, -1
         joint = np.array([isinstance(entry, CollectiveOp) for entry in entries])

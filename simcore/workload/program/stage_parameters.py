@@ -1,50 +1,13 @@
 """Parameters that one NPU of a stage holds."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import reduce
 from typing import NamedTuple, Self
 
-from simcore.terms import LayerKind
 from simcore.workload.base import Net
 from simcore.workload.graph import Axis
 from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.gradients import Bucket
-from simcore.workload.program.layer import BlockParameters, blocks_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerParameters:
-    """Parameters of each kind of layer of a model on one NPU."""
-
-    of_kind: Mapping[LayerKind, BlockParameters]
-
-    @classmethod
-    def of(cls, model: Net, plan: ParallelPlan, share: NpuShare) -> Self:
-        return cls(
-            of_kind={
-                kind: _added([block.parameters for block in blocks_of(kind, share, plan)])
-                for kind in dict.fromkeys(model.layer_kinds)
-            }
-        )
-
-    def of_counts(self, counts: Iterable[tuple[LayerKind, int]]) -> BlockParameters:
-        """Parameters of so many layers of each kind together."""
-        split = whole = experts = 0
-        for kind, n in counts:
-            own = self.of_kind[kind]
-            split, whole = split + n * own.split, whole + n * own.whole
-            experts += n * own.experts
-        return BlockParameters(split=split, whole=whole, experts=experts)
-
-    def buckets(self, kind: LayerKind) -> tuple[Bucket, ...]:
-        """The gradient buckets of a layer."""
-        layer = self.of_kind[kind]
-        dense = Bucket(name="layer", axis=Axis.DP, parameters=layer.split + layer.whole)
-        if not layer.experts:
-            return (dense,)
-        return dense, Bucket(name="experts", axis=Axis.EDP, parameters=layer.experts)
+from simcore.workload.program.layer import BlockParameters
 
 
 class StageParameters(NamedTuple):
@@ -121,7 +84,3 @@ class StageParameters(NamedTuple):
     @property
     def table_bucket(self) -> Bucket:
         return Bucket(name="token table", axis=Axis.DP, parameters=self.table)
-
-
-def _added(parameters: Iterable[BlockParameters]) -> BlockParameters:
-    return reduce(BlockParameters.plus, parameters, BlockParameters())

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from simcore.memo import Memo
 from simcore.workload.base import Net
 from simcore.workload.plan import ParallelPlan
-from simcore.workload.program.layout import ProgramLayout, StagePieces, StageShape
+from simcore.workload.program.layout import ProgramLayout, StagePieces, StageShape, origins_of
 from simcore.workload.program.piece import SectionRun, join, nothing, piece_of
+from simcore.workload.program.piece_table import PieceTable
 from simcore.workload.program.stage_parameters import StageParameters
 from simcore.workload.program.tail.place import TailPlace
 from simcore.workload.program.tail.tail import StageEnd, StageEnds, Tail, Tails, WrittenTail
@@ -22,7 +23,8 @@ from simcore.workload.program.units.pieces import (
     separate_units,
     whole_units,
 )
-from simcore.workload.program.work import Catalog, Means
+from simcore.workload.program.units.sections import SectionWriter
+from simcore.workload.program.work import Catalog, Means, under
 from simcore.workload.schedules import SCHEDULES
 from simcore.workload.spans import stage_spans
 
@@ -32,24 +34,26 @@ class StageWriter:
     """Writes the programs of the stages, which share most of their pieces.
 
     Attributes:
-        writer: Of the units.
+        sections: Writes those of units.
         tail_key: Of the tails.
         memo: What is known of other plans.
     """
 
     model: Net
     plan: ParallelPlan
-    means: Means
-    writer: UnitWriter
+    sections: SectionWriter
     tail_key: Hashable
     memo: Memo
 
-    def layout(self, spans: tuple[range, ...], orders: Sequence[UnitOrder]) -> ProgramLayout:
+    def layout(
+        self, spans: tuple[range, ...], orders: Sequence[UnitOrder], writer: UnitWriter
+    ) -> ProgramLayout:
         """The layout of all stages.
 
         Args:
             spans: Layers of each chunk of the model.
             orders: Of the units of each stage.
+            writer: Of the units.
         """
         numbers: dict[object, int] = {}
         ends, their_orders, of_stage = list[StageEnd](), list[UnitOrder](), list[int]()
@@ -67,22 +71,30 @@ class StageWriter:
             of_stage.append(numbers[key])
         every = tuple(ends)
         known = self.memo.of("ends of stages", (self.model, every), lambda: StageEnds(every))
-        pairs = zip(known.ends, their_orders, self._tails(known), strict=True)
-        shapes = [self._shape(*one) for one in pairs]
-        return ProgramLayout.of(known, shapes, of_stage, own, writer=self.writer, plan=self.plan)
+        tails = self._tails(known)
+        pairs = zip(known.ends, their_orders, tails.tails, strict=True)
+        shapes = [self._shape(*one, writer) for one in pairs]
+        pieces = dict.fromkeys([piece for shape in shapes for piece in shape.pieces.in_order])
+        catalog = writer.passes.means.catalog
+        table = PieceTable(tuple(pieces), catalog, self.plan)
+        origins, is_shared = origins_of(shapes)
+        return ProgramLayout(
+            ends=known,
+            shapes=tuple(shapes),
+            of_stage=tuple(of_stage),
+            spans=own,
+            table=table,
+            origins=origins,
+            work=(writer.sections.node_work(origins, self.memo), tails.work),
+            used=tuple(catalog.named(table.used)),
+            is_shared=is_shared,
+        )
 
-    def items_in(self, layout: ProgramLayout) -> list[int] | None:
-        """Numbers of what the nodes of *layout* do in this plan; None: its nodes are others."""
-        own = self.writer.plain_sections(layout.origins)
-        if own.forms != layout.plain.forms:
-            return None
-        items = list(own.items)
-        for shape, tail in zip(layout.shapes, self._tails(layout.ends), strict=True):
-            if shape.tail is not None and tail is not None:
-                if tail.form != shape.tail.form:
-                    return None
-                items += self.means.catalog.numbers(tail.entries)
-        return layout.items_for(items)
+    def table_in(self, layout: ProgramLayout) -> PieceTable | None:
+        """The table of *layout* with what this plan's nodes do; None: its nodes are others."""
+        units = self.sections.node_work(layout.origins, self.memo)
+        entries = layout.entries_of(units, self._tails(layout.ends).work)
+        return None if entries is None else layout.table.of_plan(under(self.plan, entries))
 
     def _chunks(self, stage: int, spans: Sequence[range]) -> tuple[Chunk, ...]:
         model, end, last = self.model, self.plan.last_stage, len(spans) - 1
@@ -100,11 +112,13 @@ class StageWriter:
             for index, span in enumerate(spans)
         )
 
-    def _shape(self, end: StageEnd, order: UnitOrder, tail: WrittenTail | None) -> StageShape:
-        units = self._units(end.chunks, order)
-        items, last = list[int](), nothing()
+    def _shape(
+        self, end: StageEnd, order: UnitOrder, tail: WrittenTail | None, writer: UnitWriter
+    ) -> StageShape:
+        units = self._units(end.chunks, order, writer)
+        last = nothing()
         if tail is not None:
-            items = self.means.catalog.numbers(tail.entries)
+            items = writer.passes.means.catalog.numbers(tail.entries)
             placed = TailPlace.of(end.chunks, units, order.ends).put(tail.section, items)
             last = join([*units.late, piece_of([SectionRun(placed)])])
         pieces = StagePieces(
@@ -113,36 +127,36 @@ class StageWriter:
             runs=(*units.runs, (1, 0)),
             finale=max(order.ends, key=len),
         )
-        return StageShape(pieces=pieces, tail=tail, items=tuple(items))
+        return StageShape(pieces=pieces, has_tail=tail is not None)
 
-    def _units(self, chunks: Sequence[Chunk], order: UnitOrder) -> StageUnits:
+    def _units(self, chunks: Sequence[Chunk], order: UnitOrder, writer: UnitWriter) -> StageUnits:
         schedule = SCHEDULES[self.plan.schedule]
         if not schedule.trains:
-            return forward_units(self.writer, chunks)
+            return forward_units(writer, chunks)
         if schedule.mirrors:
-            return separate_units(self.writer, chunks, order.cut)
+            return separate_units(writer, chunks, order.cut)
         if schedule.splits_backward:
-            return cut_units(self.writer, chunks[0], order.late, none_in_time=order.all_late)
-        return whole_units(self.writer, chunks)
+            return cut_units(writer, chunks[0], order.late, none_in_time=order.all_late)
+        return whole_units(writer, chunks)
 
-    def _tails(self, ends: StageEnds) -> tuple[WrittenTail | None, ...]:
+    def _tails(self, ends: StageEnds) -> Tails:
         """The tail of each of the *ends*."""
         if not SCHEDULES[self.plan.schedule].trains:
-            return (None,) * len(ends.ends)
+            return Tails.of((None,) * len(ends.ends), self.memo)
 
         def write() -> Tails:
-            return Tails(tuple([self._tail(end) for end in ends.ends]))
+            return Tails.of(tuple([self._tail(end) for end in ends.ends]), self.memo)
 
-        return self.memo.of("tails", (ends, self.tail_key), write).tails
+        return self.memo.of("tails", (ends, self.tail_key), write)
 
     def _tail(self, end: StageEnd) -> WrittenTail:
-        own = self.writer.parameters
+        own = self.sections.layers
         parameters = StageParameters.of(
             self.model,
             self.plan,
-            self.means.share,
+            own.share,
             stage=end.stage,
             layers=own.of_counts(end.layers),
         )
-        means = Means(plan=self.plan, share=self.means.share, catalog=Catalog())
+        means = Means(plan=self.plan, share=own.share, catalog=Catalog())
         return Tail(means=means, parameters=parameters, layers=own, chunks=end.chunks).write()

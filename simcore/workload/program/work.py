@@ -1,9 +1,8 @@
 """Turns a pass through a layer into nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import cast
 
 from simcore.terms import CollectiveKind, NodeKind
 from simcore.workload.graph import (
@@ -32,9 +31,15 @@ from simcore.workload.program.piece import GATE, Section, SectionBuilder
 Item = Operator | CollectiveOp | TransferOp
 """Work of a node."""
 
-_Lazy = WeightGathering | BucketTransfer
-Entry = Item | _Lazy
+_SIZED = WeightGathering, BucketTransfer
+
+Entry = Item | WeightGathering | BucketTransfer
 """Work of a node, or something that tells it for each plan."""
+
+
+def under(plan: ParallelPlan, entries: Iterable[Entry]) -> list[Item]:
+    """Work of nodes under *plan*."""
+    return [one.under(plan) if isinstance(one, _SIZED) else one for one in entries]
 
 
 class Catalog:
@@ -43,7 +48,6 @@ class Catalog:
     def __init__(self) -> None:
         self._numbers: dict[Entry, int] = {}
         self._entries: list[Entry] = []
-        self._lazy: dict[int, _Lazy] = {}  # of the entries, those that a plan has to size
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -59,13 +63,9 @@ class Catalog:
         pairs = zip(entries, known, strict=True)
         return [self._number(entry) if number is None else number for entry, number in pairs]
 
-    def under(self, plan: ParallelPlan, numbers: Sequence[int]) -> list[Item]:
-        """Entries with these *numbers* under *plan*."""
-        lazy = self._lazy
-        return [
-            lazy[number].under(plan) if number in lazy else cast(Item, self._entries[number])
-            for number in numbers
-        ]
+    def named(self, numbers: Iterable[int]) -> list[Entry]:
+        """The entries with these *numbers*."""
+        return [self._entries[number] for number in numbers]
 
     def operator(self, name: str, phase: PassPhase, kernels: Sequence[Kernel]) -> int:
         """Number of this operator; lists it when it is new."""
@@ -83,8 +83,6 @@ class Catalog:
         number = self._numbers.setdefault(entry, len(self._entries))
         if number == len(self._entries):
             self._entries.append(entry)
-            if isinstance(entry, _Lazy):
-                self._lazy[number] = entry
         return number
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from simcore.memo import Memo
+from simcore.memo import Key, Memo
 from simcore.workload.base import Workload, microbatches
 from simcore.workload.graph import (
     Axis,
@@ -19,6 +19,7 @@ from simcore.workload.program.layout import (
     ProgramLayout,
     StagePieces,
     layout_key,
+    units_key,
 )
 from simcore.workload.program.piece_table import PieceTable
 from simcore.workload.program.stage_writer import StageWriter
@@ -31,9 +32,9 @@ from simcore.workload.program.units.orders import (
     pipeline_key,
     unit_orders,
 )
+from simcore.workload.program.units.pieces import UnitWriter
 from simcore.workload.program.units.templates import Templates, assemble
-from simcore.workload.program.units.writers import unit_writer
-from simcore.workload.program.work import Means
+from simcore.workload.program.units.writers import section_writer, unit_writer
 from simcore.workload.schedules import Units
 from simcore.workload.spans import chunk_spans
 
@@ -146,18 +147,16 @@ class ProgramWriter:
 
     def __init__(self, workload: Workload, plan: ParallelPlan, memo: Memo) -> None:
         self._workload, self._plan, self._memo = workload, plan, memo
-        writer = unit_writer(workload, plan, memo)
-        known = writer.passes.means
+        sections = section_writer(workload, plan, memo)
         self._stages = StageWriter(
             model=workload.model,
             plan=plan,
-            means=Means(plan=plan, share=known.share, catalog=known.catalog),
-            writer=writer,
-            tail_key=tail_key(writer.parameters, plan, writer.passes.means.share),
+            sections=sections,
+            tail_key=tail_key(sections.layers, plan),
             memo=memo,
         )
         self._groups = group_layouts(workload, plan)
-        self._message_bytes = workload.message_bytes(plan, self._stages.means.share)
+        self._message_bytes = workload.message_bytes(plan, sections.layers.share)
         self._found: tuple[OrderEnds, ProgramLayout, PieceTable] | None = None
 
     def program(self, batches: int) -> TrainingProgram:
@@ -179,17 +178,31 @@ class ProgramWriter:
 
     def _laid_out(self, orders: StageOrders) -> tuple[ProgramLayout, PieceTable]:
         """The layout, known or written now, and the table with what this plan's nodes do."""
-        key = layout_key(self._workload, self._plan, orders.ends)
+        units = units_key(self._workload, self._plan)
+        key = layout_key(units, self._plan, orders.ends)
         known = self._memo.of("layouts", key, Layouts)
         for layout in known.layouts:
-            items = self._stages.items_in(layout)
-            if items is not None:
-                entries = self._stages.means.catalog.under(self._plan, items)
-                return layout, layout.table.of_plan(entries)
-        layout = self._stages.layout(chunk_spans(self._workload, self._plan), orders.stages)
+            table = self._stages.table_in(layout)
+            if table is not None:
+                return layout, table
+        layout, table = self._written(units, orders)
         if layout.is_shared:
             self._memo.put("layouts", key, known.joined(layout))
-        return layout, layout.table
+        return layout, table
+
+    def _written(self, key: Key, orders: StageOrders) -> tuple[ProgramLayout, PieceTable]:
+        """A layout that is written with the units of like plans, or else with those of this one."""
+        stages, spans = self._stages, chunk_spans(self._workload, self._plan)
+        writer = unit_writer(key, self._plan, stages.sections, self._memo)
+        layout = stages.layout(spans, orders.stages, writer)
+        if writer.sections is stages.sections:
+            return layout, layout.table
+        table = stages.table_in(layout) if layout.is_shared else None
+        if table is None:
+            own = UnitWriter(sections=stages.sections, plan=self._plan)
+            layout = stages.layout(spans, orders.stages, own)
+            table = layout.table
+        return layout, table
 
 
 def build_graph(workload: Workload, plan: ParallelPlan, memo: Memo | None = None) -> TrainingGraph:

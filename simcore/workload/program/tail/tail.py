@@ -8,25 +8,25 @@ Shoeybi et al., arXiv:1909.08053 (tied token table).
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from simcore.memo import Key
+from simcore.memo import Key, Memo
 from simcore.terms import CollectiveKind, LayerKind, NodeKind
 from simcore.workload.graph import Axis, CollectiveOp, PassPhase
-from simcore.workload.npu_share import NpuShare
 from simcore.workload.plan import ParallelPlan, fields_but
 from simcore.workload.program.gradients import Bucket, gradient_reductions
+from simcore.workload.program.node_work import NodeWork
+from simcore.workload.program.npu_layers import NpuLayers
 from simcore.workload.program.piece import Section, SectionBuilder
-from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
+from simcore.workload.program.stage_parameters import StageParameters
 from simcore.workload.program.tail.optimizer_step import NUMBER_BYTES, OptimizerStep
 from simcore.workload.program.tail.place import COMPLETED, LAST, SCATTERED
 from simcore.workload.program.units.pieces import Chunk
 from simcore.workload.program.work import Entry, Means
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WrittenTail:
     """The end of an iteration from the sums on, wherever that is.
 
@@ -38,7 +38,7 @@ class WrittenTail:
     section: Section
     entries: tuple[Entry, ...]
 
-    @cached_property
+    @property
     def form(self) -> Key:
         """All but what its entries amount to."""
         return Key(self.section.form, self.section.item)
@@ -66,9 +66,21 @@ class StageEnds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tails:
-    """Tails of the stages of a plan that differ; None: there are no backward passes."""
+    """Tails of the stages of a plan that differ.
+
+    Attributes:
+        tails: None: there are no backward passes.
+        work: Of their nodes.
+    """
 
     tails: tuple[WrittenTail | None, ...]
+    work: NodeWork
+
+    @classmethod
+    def of(cls, tails: tuple[WrittenTail | None, ...], memo: Memo) -> Self:
+        entries = [entry for tail in tails if tail is not None for entry in tail.entries]
+        forms = tuple([None if tail is None else tail.form for tail in tails])
+        return cls(tails, NodeWork.of(forms, entries, memo))
 
     @property
     def size_bytes(self) -> int:
@@ -89,7 +101,7 @@ class Tail:
 
     means: Means
     parameters: StageParameters
-    layers: LayerParameters
+    layers: NpuLayers
     chunks: Sequence[Chunk]
 
     def write(self) -> WrittenTail:
@@ -212,14 +224,14 @@ _of_tail = fields_but(
 """Fields of a plan that decide something in a tail, beside what ``tail_key`` names itself."""
 
 
-def tail_key(layers: LayerParameters, plan: ParallelPlan, share: NpuShare) -> Hashable:
+def tail_key(layers: NpuLayers, plan: ParallelPlan) -> Hashable:
     """All that decides the tails of a plan, but for its model and stages.
 
     Args:
-        layers: Of each kind of layer.
+        layers: Of the plan; number formats and the table are all that tails ask of their share.
         plan: The plan.
-        share: Number formats and the table are all that tails ask of it.
     """
+    share = layers.share
     spread = plan.tp > 1, plan.pp > 1, plan.ep > 1, plan.gradient_replicas, plan.expert_replicas
     held = tuple(layers.of_kind.values()), share.table_parameters, plan.last_stage
     stored = share.element_bytes, share.weight_bytes, share.gradient_bytes

@@ -3,18 +3,17 @@
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar
 
-from simcore.memo import Key
 from simcore.terms import LayerKind
 from simcore.workload.offload import OWN
+from simcore.workload.plan import ParallelPlan
 from simcore.workload.program.gradients import Bucket
 from simcore.workload.program.passes import Passes
 from simcore.workload.program.piece import (
     CHAIN,
     LOSS,
     TURN,
-    Origin,
     Piece,
     Section,
     SectionRun,
@@ -24,10 +23,7 @@ from simcore.workload.program.piece import (
     seen_from_end,
 )
 from simcore.workload.program.servers import Server
-from simcore.workload.program.stage_parameters import LayerParameters
-
-_Write = Callable[..., Section]
-"""Writes a section that has still to be placed, from the kind of layer if it is one."""
+from simcore.workload.program.units.sections import SectionWriter, Write
 
 _Gates = Callable[[Sequence[Section]], tuple[int, ...] | None]
 
@@ -52,39 +48,26 @@ class Chunk:
     turns: bool = False
 
 
-class PlainSections(NamedTuple):
-    """Sections before they are placed.
-
-    Attributes:
-        forms: Of each, all but what its operators and collectives amount to.
-        items: Of all, one after the other.
-    """
-
-    forms: tuple[Key, ...]
-    items: tuple[int, ...]
-
-    @classmethod
-    def of(cls, sections: Sequence[Section]) -> Self:
-        items = [item for section in sections for item in section.item]
-        return cls(tuple([section.form for section in sections]), tuple(items))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnitWriter:
-    """Writes units; equal sections and equal pieces are written once.
+    """Writes units; equal pieces are written once.
 
     Attributes:
-        parameters: Of each kind of layer.
+        sections: Writes what pieces are made of.
+        plan: Says which layers are repeated.
     """
 
-    passes: Passes
-    parameters: LayerParameters
-    sections: dict[Hashable, Section] = field(default_factory=dict)
+    sections: SectionWriter
+    plan: ParallelPlan
     known: dict[Hashable, Piece] = field(default_factory=dict)
-    plains: dict[tuple[Origin, ...], PlainSections] = field(default_factory=dict)
 
-    size_bytes: ClassVar[int] = 2**16
+    size_bytes: ClassVar[int] = 2**14
     """Estimate of what a writer takes that many plans have used."""
+
+    @property
+    def passes(self) -> Passes:
+        """Writer of passes through layers and ends."""
+        return self.sections.passes
 
     def first(self, chunks: Sequence[Chunk]) -> Piece:
         """The first unit of a stage, which waits for nothing.
@@ -92,7 +75,7 @@ class UnitWriter:
         Where the new weights of the iteration before are gathered beside it, those of the later
         *chunks* follow as soon as the network is free.
         """
-        plan = self.passes.means.plan
+        plan = self.plan
         if plan.updates.runs_beside and plan.gradient_replicas > 1:
             exchange = Server(means=self.passes.means, parameters=self._parameters(chunks))
             return join([exchange.beside(), self.forward(chunks[0], chain=())])
@@ -119,7 +102,7 @@ class UnitWriter:
         return self.known[key]
 
     def _whole_backward(self, chunk: Chunk, forward: Piece) -> Piece:
-        plan = self.passes.means.plan
+        plan = self.plan
         redone = plan.redone_layers(len(chunk.layers))
         writers = [self.passes.redone_layer] * redone + [self.passes.backward_layer] * (
             len(chunk.layers) - redone
@@ -145,19 +128,19 @@ class UnitWriter:
         return piece_of(runs)
 
     def _backward(
-        self, chunk: Chunk, forward: Piece, writers: Sequence[_Write], gate: _Gates
+        self, chunk: Chunk, forward: Piece, writers: Sequence[Write], gate: _Gates
     ) -> list[SectionRun]:
         """Receive, head, and the layers from the last to the first."""
         runs: list[SectionRun] = []
         entry: tuple[int, ...] = (CHAIN,)
         if not chunk.is_last:
-            runs.append(SectionRun(self._section(self.passes.receive, entry=entry)))
+            runs.append(SectionRun(self.sections.placed(self.passes.receive, entry=entry)))
         elif chunk.turns:
             entry = (CHAIN, TURN)
         elif forward.exits != (forward.last_compute,):
             entry = (CHAIN, LOSS)
         if chunk.has_head:
-            runs.append(SectionRun(self._section(self.passes.head_backward, entry=entry)))
+            runs.append(SectionRun(self.sections.placed(self.passes.head_backward, entry=entry)))
         if runs:
             entry = seen_from_end(runs[-1].section)
         layers = self._layers(writers[::-1], chunk.layers[::-1], entry, gate)
@@ -169,11 +152,10 @@ class UnitWriter:
         if chunk.turns and chunk.is_first:
             entry = (*chain, TURN)
         elif not chunk.is_first:
-            runs.append(SectionRun(self._section(self.passes.receive, entry=chain)))
+            runs.append(SectionRun(self.sections.placed(self.passes.receive, entry=chain)))
         elif chunk.has_table:
-            runs.append(
-                SectionRun(self._section(self.passes.embedding_forward, entry=chain, gate=gate([])))
-            )
+            lookup = self.passes.embedding_forward
+            runs.append(SectionRun(self.sections.placed(lookup, entry=chain, gate=gate([]))))
         if runs:
             entry = seen_from_end(runs[-1].section)
         writers = self._forward_writers(len(chunk.layers))
@@ -185,15 +167,15 @@ class UnitWriter:
             runs.append(self._end(self.passes.send, runs))
         return piece_of(runs)
 
-    def _forward_writers(self, layers: int) -> Sequence[_Write]:
-        plan = self.passes.means.plan
+    def _forward_writers(self, layers: int) -> Sequence[Write]:
+        plan = self.plan
         redone = plan.redone_layers(layers) if plan.offload.activations != OWN else 0
         others = layers - redone
         return [self.passes.input_layer] * redone + [self.passes.forward_layer] * others
 
     def _layers(
         self,
-        writers: Sequence[_Write],
+        writers: Sequence[Write],
         kinds: Sequence[LayerKind],
         entry: tuple[int, ...],
         gates: _Gates,
@@ -201,11 +183,11 @@ class UnitWriter:
         """A section per layer; once enough neighbours are equal, so are all further ones."""
         layers: list[Section] = []
         gated = self._streams or self._streams_back
-        settled = self.passes.means.plan.prefetch + 2 if gated else 1
+        settled = self.plan.prefetch + 2 if gated else 1
         for (write, kind), group in groupby(zip(writers, kinds, strict=True)):
             count, equal = len(list(group)), 0
             for number in range(count):
-                section = self._section(write, kind, entry=entry, gate=gates(layers))
+                section = self.sections.placed(write, kind, entry=entry, gate=gates(layers))
                 equal = equal + 1 if layers and section is layers[-1] else 0
                 layers.append(section)
                 entry = seen_from_end(section)
@@ -215,58 +197,26 @@ class UnitWriter:
         return layers
 
     def _end(
-        self, write: _Write, runs: Sequence[SectionRun], gate: tuple[int, ...] | None = None
+        self, write: Write, runs: Sequence[SectionRun], gate: tuple[int, ...] | None = None
     ) -> SectionRun:
         """A pass through an end of the model, after *runs*."""
-        return SectionRun(self._section(write, entry=seen_from_end(runs[-1].section), gate=gate))
+        entry = seen_from_end(runs[-1].section)
+        return SectionRun(self.sections.placed(write, entry=entry, gate=gate))
 
     def _sent(self, runs: list[SectionRun], chunk: Chunk) -> list[SectionRun]:
         """*runs* of a backward pass, and its message unless the chunk begins the model."""
         return runs if chunk.is_first else [*runs, self._end(self.passes.send, runs)]
 
-    def _section(
-        self,
-        write: _Write,
-        *kinds: LayerKind,
-        entry: tuple[int, ...],
-        gate: tuple[int, ...] | None = None,
-    ) -> Section:
-        """Output of *write*, placed; with no *gate* the weights are there."""
-        key = (write.__name__, kinds, entry, gate)
-        section = self.sections.get(key)
-        if section is None:
-            plain = self.plain((write.__name__, kinds, gate is None))
-            section = self.sections[key] = plain.placed(entry, gate or ())
-        return section
-
-    def plain(self, origin: Origin) -> Section:
-        """The section of this name before it is placed."""
-        section = self.sections.get(origin)
-        if section is None:
-            name, kinds, is_there = origin
-            write: _Write = getattr(self.passes, name)
-            written = write(*kinds) if is_there else write(*kinds, gathered=True)
-            section = self.sections[origin] = replace(written, origin=origin)
-        return section
-
-    def plain_sections(self, origins: tuple[Origin, ...]) -> PlainSections:
-        """The sections of these *origins* before they are placed."""
-        found = self.plains.get(origins)
-        if found is None:
-            sections = [self.plain(origin) for origin in origins]
-            found = self.plains[origins] = PlainSections.of(sections)
-        return found
-
     @property
     def _streams(self) -> bool:
         """Forward passes bring something in, or take it out."""
-        plan = self.passes.means.plan
+        plan = self.plan
         return plan.streams_weights or plan.offload.activations != OWN or plan.offload.cache != OWN
 
     @property
     def _streams_back(self) -> bool:
         """Backward passes bring something in."""
-        plan = self.passes.means.plan
+        plan = self.plan
         offload = plan.offload
         return plan.gathers_again or offload.weights != OWN or offload.activations != OWN
 
@@ -276,7 +226,7 @@ class UnitWriter:
         That is when the layer before the *prefetch* that are still ahead has ended, and what it
         keeps is out, and for the first ones after *chain*.
         """
-        ahead = self.passes.means.plan.prefetch
+        ahead = self.plan.prefetch
 
         def gate(layers: Sequence[Section]) -> tuple[int, ...]:
             if len(layers) <= ahead:
@@ -296,6 +246,11 @@ class UnitWriter:
     def _buckets(self, chunk: Chunk) -> list[Bucket]:
         buckets = [bucket for kind in chunk.layers for bucket in self.passes.layers[kind].buckets]
         return [*buckets, self.passes.head] if chunk.has_head else buckets
+
+
+def has_parts_of_its_own(plan: ParallelPlan) -> bool:
+    """True if the first unit of a stage has sections that belong to one plan; see ``first``."""
+    return plan.updates.runs_beside or (plan.overlap_weights and plan.zero_stage in (1, 2))
 
 
 def _no_gate(_layers: Sequence[Section]) -> None:

@@ -1,88 +1,66 @@
-"""Writers of units, shared by plans whose units are the same."""
+"""Writers of sections and units, shared by plans for which these are the same or alike."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from simcore.memo import Key, Memo, key_of, key_of_one
+from simcore.memo import Memo
 from simcore.terms import LayerKind
 from simcore.workload.base import Net, Workload
-from simcore.workload.npu_share import NpuShare
 from simcore.workload.offload import OWN
-from simcore.workload.plan import ParallelPlan, fields_but
-from simcore.workload.program.gradients import movers
-from simcore.workload.program.layer import BlockParameters, blocks_of
+from simcore.workload.plan import ParallelPlan
+from simcore.workload.program.layer import BlockParameters
+from simcore.workload.program.npu_layers import NpuLayers, npu_layers
 from simcore.workload.program.passes import LayerMeans, Passes
-from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
-from simcore.workload.program.units.pieces import UnitWriter
+from simcore.workload.program.stage_parameters import StageParameters
+from simcore.workload.program.units.pieces import UnitWriter, has_parts_of_its_own
+from simcore.workload.program.units.sections import SectionWriter
 from simcore.workload.program.work import Catalog, Means
-from simcore.workload.rules import checked_share
 
 _MOST_ENTRIES = 4096
-"""A catalog of more operators and collectives, to which each plan adds its own, is let go."""
-
-_of_units = fields_but(
-    {
-        "micro_batch",  # decides the share, which is told apart as a whole
-        "pp",
-        "dp",
-        "interleave",
-        "interleave_group",
-        "chunk_layers",
-        "schedule",
-        "order",
-        "bucket_bytes",
-        "overlap_gradients",
-        "average_loss",
-        "scale_loss",
-    }
-)
-"""Fields of a plan that decide something within a layer or an end of the model; the others decide
-how many units there are, of how many layers and in which order, and what follows them."""
+"""A catalog of more operators and collectives, to which each layout adds its own, is let go."""
 
 
-def unit_writer(workload: Workload, plan: ParallelPlan, memo: Memo) -> UnitWriter:
-    """The writer of the units of *plan*.
+def section_writer(workload: Workload, plan: ParallelPlan, memo: Memo) -> SectionWriter:
+    """The writer of the sections of *plan*.
 
     Raises:
         InfeasibleError: It does not fit the workload.
     """
-    share = checked_share(workload, plan, memo)
+    layers = npu_layers(workload, plan, memo)
     cached: dict[LayerKind, tuple[int, int]] = {}
     if plan.offload.cache != OWN:
         kinds = dict.fromkeys(workload.model.layer_kinds)
         cached = {kind: workload.cache_moves(plan, kind) for kind in kinds}
-    key = layer_key(workload, plan, memo), tuple(cached.values())
-    make = partial(_writer, workload.model, plan, share, cached)
-    writer = memo.of("writers of units", key, make)
+    key = layers, tuple(cached.values())
+    make = partial(_writer, workload.model, plan, layers, cached)
+    return memo.of("writers of sections", key, make)
+
+
+def unit_writer(key: Hashable, plan: ParallelPlan, own: SectionWriter, memo: Memo) -> UnitWriter:
+    """A writer of units that are like those of *plan*, or are its own.
+
+    Args:
+        key: All that decides which sections units have, and mostly what these are.
+        plan: How the work is spread.
+        own: Sections of *plan*.
+        memo: What is known of other plans.
+    """
+    if has_parts_of_its_own(plan):
+        return UnitWriter(sections=own, plan=plan)
+    writer = memo.of("writers of units", key, lambda: UnitWriter(sections=own, plan=plan))
     if len(writer.passes.means.catalog) > _MOST_ENTRIES:
-        writer = memo.put("writers of units", key, make())
+        writer = memo.put("writers of units", key, UnitWriter(sections=own, plan=plan))
     return writer
 
 
-def layer_key(workload: Workload, plan: ParallelPlan, memo: Memo) -> Key:
-    """All that decides what an NPU holds of layers, and the sections of layers, ends and messages.
-
-    The number of replicas is of no concern where they do not meet within units, in the layers or
-    beside them, and next to none where units move weights and gradients; that of the stages only
-    where a tied table may have its two uses on one.
-    """
-    return memo.of("layer key", key_of(workload, plan), lambda: _layer_key(workload, plan, memo))
-
-
-def _layer_key(workload: Workload, plan: ParallelPlan, memo: Memo) -> Key:
-    share, met = checked_share(workload, plan, memo), None
-    if workload.joins_replicas or plan.updates.runs_beside or plan.updates.serves:
-        met = Key(plan.dp)
-    elif plan.zero_stage >= 2 or plan.overlap_weights:
-        met = Key(movers(plan))
-    return Key(key_of_one(workload.model), share, met, plan.last_stage == 0, _of_units(plan))
-
-
 def _writer(
-    model: Net, plan: ParallelPlan, share: NpuShare, cached: Mapping[LayerKind, tuple[int, int]]
-) -> UnitWriter:
-    layers = LayerParameters.of(model, plan, share)
+    model: Net,
+    plan: ParallelPlan,
+    layers: NpuLayers,
+    cached: Mapping[LayerKind, tuple[int, int]],
+) -> SectionWriter:
+    share = layers.share
     first, last = (
         StageParameters.of(model, plan, share, stage=stage, layers=BlockParameters())
         for stage in (0, plan.last_stage)
@@ -93,13 +71,13 @@ def _writer(
         layers={
             kind: LayerMeans(
                 means=replace(means, share=share.of_layer(kind)),
-                blocks=blocks_of(kind, share, plan),
+                blocks=blocks,
                 buckets=layers.buckets(kind),
                 cache_bytes=cached.get(kind, (0, 0)),
             )
-            for kind in layers.of_kind
+            for kind, blocks in layers.blocks.items()
         },
         head=last.head_bucket,
         table=first.table_bucket,
     )
-    return UnitWriter(passes=passes, parameters=layers)
+    return SectionWriter(passes=passes, layers=layers)

@@ -13,7 +13,8 @@ from simcore.workload import Model, ParallelPlan, load_model, load_workload
 from simcore.workload.hub.keys import UnmodelledError
 from simcore.workload.hub.read import read_hub_model
 from simcore.workload.hub.table import hub_table
-from simcore.workload.program.stage_parameters import LayerParameters, StageParameters
+from simcore.workload.program.npu_layers import NpuLayers
+from simcore.workload.program.stage_parameters import StageParameters
 
 QWEN = DENSE | {"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}
 GPT = {
@@ -54,7 +55,7 @@ def _held(model: Model, plan: ParallelPlan, stage: int) -> int:
     """Parameters of one stage of two, with one layer each."""
     workload = load_workload({"model": model, "sequence": 4, "global_batch": 2})
     share = workload.share(plan)
-    layers = LayerParameters.of(model, plan, share).of_counts([(model.layer_kinds[stage], 1)])
+    layers = NpuLayers.of(model, plan, share).of_counts([(model.layer_kinds[stage], 1)])
     return StageParameters.of(model, plan, share, stage=stage, layers=layers).total
 
 

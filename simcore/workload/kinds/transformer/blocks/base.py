@@ -33,7 +33,7 @@ class ResidualBlock(LayerWork):
     @property
     def keeps_scores(self) -> bool:
         """The attention scores are written to memory and kept."""
-        return not self.share.flash and self.plan.recompute != "selective"
+        return not self.share.flash and not self.plan.repeats_scores
 
     @property
     def entry_bytes(self) -> int:

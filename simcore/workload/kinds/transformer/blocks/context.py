@@ -28,8 +28,8 @@ class ContextParallel(ABC):
 
     def _core_gradient(self) -> list[Kernel]:
         """The backward pass, after the forward pass once more where selective recompute asks."""
-        again = self.plan.recompute == "selective" and not self.share.flash
-        return (core(self.share) if again else []) + core_gradient(self.share)
+        again = core(self.share) if self.plan.repeats_scores else []
+        return again + core_gradient(self.share)
 
 
 class GatheredKeys(ContextParallel):

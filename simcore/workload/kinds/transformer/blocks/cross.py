@@ -79,8 +79,7 @@ class CrossAttention(ResidualBlock):
         inputs = input_gradient("cross attention output", *self._output, share)
         weights = weight_gradient("cross attention output", *self._output, share)
         work.compute("cross attention", [*norm_gradient(share, "next"), inputs], [weights])
-        again = self.plan.recompute == "selective" and not share.flash
-        kernels = (core(self._core) if again else []) + core_gradient(self._core)
+        kernels = (core(self._core) if self.plan.repeats_scores else []) + core_gradient(self._core)
         kernels.append(input_gradient("cross keys and values", *self._keys, share))
         work.compute("cross attention", kernels)
         weights = weight_gradient("cross keys and values", *self._keys, share)
