@@ -72,7 +72,11 @@ class LayerRow(ABC):
 
     @abstractmethod
     def work(self, share: NpuShare, plan: ParallelPlan) -> LayerWork:
-        """Work of one NPU for it."""
+        """Work of one NPU for it.
+
+        Plans with the same layers share it. Of what is repeated it may ask for the plan's
+        ``recompute_parts`` and ``repeats_scores`` alone; not for its batches, stages and schedule.
+        """
 
 
 def blocks_of(kind: LayerKind, share: NpuShare, plan: ParallelPlan) -> tuple[LayerWork, ...]:
