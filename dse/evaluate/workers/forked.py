@@ -18,8 +18,12 @@ from simcore import SimulationError
 
 PRELOADED = "dse.evaluate.workers.preloaded"
 
-_STARTS = 3
-"""Servers that may be gone, one after another, when they are asked for the same worker."""
+_STARTS = 8
+"""Servers that may be gone, one after another, when they are asked for the same worker.
+
+Each takes seconds to begin, and who kills processes at random, every half of a second, hits that
+of a single worker as often as not.
+"""
 
 _GONE_S = 0.1
 """Time after which a server that has been killed is seen to be gone, and another one starts."""
