@@ -176,17 +176,18 @@ class Archipelago:
             done = course.place if turn == course.turn else 0
             if course.is_exhausted or done >= share or told >= len(self._news):
                 break
+            stored = self._stored(island, turn, share)
             order = Order(
                 island=island,
                 turn=turn,
                 share=share,
                 begins=turn == course.place == 0,
                 news=self._news[told] if told >= 0 else None,
-                stored=self._stored(island, turn, share),
+                stored=stored,
                 facts=() if orders else self._facts.untold(island),
                 wants_facts=self._facts.are_wanted(island),
                 provenance=self._hooks.provenance,
-                is_guarded=course.suspect == turn,
+                is_guarded=course.suspect == turn and len(stored) < share,  # a replay runs none
             )
             orders.append(order)
             if not order.is_replay:
