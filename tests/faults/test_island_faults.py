@@ -119,6 +119,20 @@ def test_a_design_that_ends_an_island_fails_alone_and_the_others_go_on(
             assert row.evaluation.objectives == other.evaluation.objectives
 
 
+def test_a_design_that_ends_an_island_fails_alone_where_a_study_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choices = {**CHOICES, "trials": 28, "seed": 17, "islands": 2, "sampler": "random"}
+    sound = run_faulty(executor="serial", **choices)
+    poisoned = [row.number for row in sound.rows if is_poisoned(row.design)]
+    assert poisoned[0] >= 17, "a round before it"
+    run_faulty(tmp_path, executor="local", workers=2, **{**choices, "trials": poisoned[0] - 1})
+    monkeypatch.setenv(POISON, "segfault")
+    result = run_faulty(tmp_path, executor="local", workers=2, resume=True, **choices)
+    assert [row.number for row in result.rows if row.state == "failed"] == poisoned
+    assert [row.design for row in result.rows] == [row.design for row in sound.rows]
+
+
 @pytest.mark.parametrize("presses", [1, 2])
 def test_ctrl_c_stops_islands_and_the_study_goes_on_as_if_undisturbed(
     presses: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -215,12 +215,12 @@ class Archipelago:
         self._facts.add(report)
         self._reports.append(report)
 
-    def _moved(self, island: int, is_suspect: bool) -> None:
-        """An island begins anew, on another worker."""
+    def _moved(self, island: int, suspect: int | None) -> None:
+        """An island begins anew, on another worker; what was suspected before may be known now."""
         while self._reports:  # so that nothing is evaluated twice
             self._file_next()
         course = self._courses[island]
-        course.suspect = course.turn if is_suspect else course.suspect
+        course.suspect = course.suspect if suspect is None else suspect
         course.turn = course.place = 0
         self._facts.forget(island)
 

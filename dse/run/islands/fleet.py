@@ -45,15 +45,15 @@ class Callbacks:
     Attributes:
         orders: What an island may do next; none: it has to wait.
         reported: Called for each report that has come in, before its island moves, if it does.
-        moved: Called for each island that must begin anew on another worker, with whether a design
-            may have ended its worker.
+        moved: Called for each island that must begin anew on another worker, with the round of
+            which a design may have ended its worker; None: there is none.
         waiting: Called in between.
         happened: Called with the kind and the text of what happened on the machines.
     """
 
     orders: Callable[[int], list[Order]]
     reported: Callable[[Report], None]
-    moved: Callable[[int, bool], None]
+    moved: Callable[[int, int | None], None]
     waiting: Callable[[], None]
     happened: Callable[[str, str], None]
 
@@ -154,12 +154,12 @@ class Fleet:
                     break
                 island = max(seat.islands)
                 seat.islands.remove(island)
-                self._move(island, is_suspect=False)
+                self._move(island)
 
-    def _move(self, island: int, *, is_suspect: bool) -> None:
+    def _move(self, island: int, suspect: int | None = None) -> None:
         self._has_changed = True
         self._homeless.append(island)
-        self._calls.moved(island, is_suspect)
+        self._calls.moved(island, suspect)
 
     def _read(self, message: Message) -> None:
         if message.machine:
@@ -186,7 +186,7 @@ class Fleet:
     def _take(self, report: Report) -> None:
         if report.error:
             raise SimulationError(f"island {report.island} cannot go on: {report.error}")
-        if report.count:
+        if report.new:  # rounds that are replayed show nothing
             self._losses[report.island] = 0
         self._calls.reported(report)
 
@@ -199,11 +199,12 @@ class Fleet:
         if seat is None:  # it died while it started
             return
         busy = {order.island for order in seat.chunk}
+        suspects = {order.island: order.turn for order in seat.chunk if not order.is_replay}
         for island in sorted(seat.islands):
             self._losses[island] += island in busy
             if self._losses[island] > MOST_LOSSES:
                 raise SimulationError(f"island {island} cannot go on: {reason}")
-            self._move(island, is_suspect=is_suspect and island in busy)
+            self._move(island, suspects.get(island) if is_suspect else None)
 
     def _watch(self) -> None:
         """Give up workers that have not answered for long, and studies without workers."""

@@ -148,6 +148,7 @@ class Island:
             turn=order.turn,
             first=first - base,
             count=len(trials),
+            new=len(trials) - trials.count(None),
             made=Shared(pickle.dumps(made)),
             facts=facts if order.wants_facts else {},
             is_exhausted=self._search.is_exhausted,

@@ -152,6 +152,7 @@ class Report:
         turn: The round.
         first: The place.
         count: Number of the trials.
+        new: Number of those whose outcome was not known.
         made: The trials, packed: islands get their next orders before they are looked at.
         facts: Facts of plans that its worker has worked out since the last report.
         is_exhausted: Whether no design is left to propose.
@@ -163,6 +164,7 @@ class Report:
     turn: int
     first: int = 0
     count: int = 0
+    new: int = 0
     made: Shared | None = None
     facts: Facts = field(default_factory=dict)
     is_exhausted: bool = False

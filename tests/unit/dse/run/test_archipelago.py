@@ -45,6 +45,8 @@ class Scripted(Crew):
         dies_late: bool = False,
         full_at: int = -1,
         slow: int = -1,
+        killers: frozenset[int] = frozenset(),
+        struck_at: frozenset[int] = frozenset(),
         rounds: Rounds = ROUNDS,
     ) -> None:
         """Workers of islands.
@@ -56,11 +58,14 @@ class Scripted(Crew):
             dies_late: Whether a worker dies once an island of its has no design left.
             full_at: Order for which a worker's memory does not suffice.
             slow: Island that reports trial by trial.
+            killers: Trials whose designs end a worker that is not guarded.
+            struck_at: Messages at which a worker is killed, whatever it does.
             rounds: Of the islands.
         """
         self.rounds = rounds
         self._designs, self._dies_at, self._full_at = designs, dies_at, full_at
-        self._dies_late = dies_late
+        self._dies_late, self._killers, self._struck_at = dies_late, killers, struck_at
+        self.sent = 0
         self._at_once = [1 if island == slow else at_once for island in range(ISLANDS)]
         self._made: list[dict[int, int]] = [{}, {}]  # of the islands of each worker
         self.evaluated: list[int] = []
@@ -77,7 +82,9 @@ class Scripted(Crew):
         first, self.orders = len(self.orders), [*self.orders, *chunk]
         if self._dies_late and self._exhausted & self._made[worker].keys():
             self._dies_late, self._dies_at = False, first
-        if first <= self._dies_at < len(self.orders):
+        self.sent += 1
+        is_struck = self.sent - 1 in self._struck_at
+        if is_struck or first <= self._dies_at < len(self.orders) or self._kills(worker, chunk):
             death = Death(failure="crash", reason="it was killed")
             self._news.append(Message(worker=worker, death=death))
             return
@@ -91,6 +98,19 @@ class Scripted(Crew):
                 break
             reports.append(self._report(order, self._made[worker]))
         self._news.append(Message(worker=worker, answers=tuple(reports)))
+
+    def _kills(self, worker: int, chunk: Sequence[Order]) -> bool:
+        """Whether a design of *chunk* ends the worker."""
+        for order in chunk:
+            island, base = order.island, self.rounds.begin(order.turn)
+            own = base if order.begins or order.is_replay else self._made[worker].get(island, base)
+            own = max(own, base)
+            last = min(own + self._at_once[island], base + order.share)
+            made = {self.rounds.number(island, at) for at in range(own, last)}
+            known = {self.rounds.number(island, base + place) for place in order.stored}
+            if not order.is_guarded and (made - known) & self._killers:
+                return True
+        return False
 
     def _report(self, order: Order, made: dict[int, int]) -> Report:
         island = order.island
@@ -117,6 +137,7 @@ class Scripted(Crew):
             turn=order.turn,
             first=own - base,
             count=len(told),
+            new=len(told) - told.count(None),
             made=Shared(pickle.dumps(news)),
             facts={(0, "plan", island, ""): b"fact"} if order.turn == 0 else {},
             is_exhausted=is_exhausted,
@@ -311,7 +332,22 @@ def test_islands_beside_one_whose_memory_did_not_suffice_begin_anew_with_what_th
         assert sorted(crew.evaluated) == list(range(stored, 60)), "each once"
         full = crew.orders[full_at]
         guarded = {(order.island, order.turn) for order in crew.orders if order.is_guarded}
-        assert guarded == {(full.island, full.turn)}
+        assert guarded == (set() if full.is_replay else {(full.island, full.turn)})
+
+
+@pytest.mark.parametrize("at_once", [1, LENGTH])
+@pytest.mark.parametrize("stored", [0, 12, 30])
+@pytest.mark.parametrize("struck_at", [(), (7, 9, 12), tuple(range(8, 60, 5))])
+def test_designs_that_end_their_worker_are_guarded_wherever_a_study_begins_anew(
+    struck_at: tuple[int, ...], stored: int, at_once: int
+) -> None:
+    killers = frozenset({32, 40, 41, 55})
+    crew = Scripted((99, 99, 99), at_once, killers=killers, struck_at=frozenset(struck_at))
+    life = Life(crew, known=[trial_of(n) for n in range(stored)])
+    check_rows(life.lived(), 60)
+    assert sorted(life.filed) == list(range(stored, 60)), "nothing is filed twice"
+    replays = [order for order in crew.orders if order.is_replay]
+    assert not any(order.is_guarded for order in replays), "they evaluate nothing"
 
 
 def test_rows_that_are_taken_up_as_they_are_count_as_they_did() -> None:
