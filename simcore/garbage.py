@@ -34,8 +34,10 @@ def rare_collection() -> Iterator[None]:
 
 
 _MANY_OBJECTS = 200_000
-"""Objects made in a pause from which on they count as old at once. Fewer are walked over sooner
-than they make the next walk over all objects come earlier, as they do where they are old at once."""
+"""Objects made in a pause from which on they count as old at once.
+
+Fewer are better walked over: where they are old at once, walks over all objects come more often.
+"""
 
 
 @contextmanager
