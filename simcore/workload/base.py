@@ -137,6 +137,11 @@ class Workload(Schema):
     trains: ClassVar[bool] = True
     """There are backward passes and an optimizer step."""
 
+    shares_layers: ClassVar[bool] = False
+    """Plans that agree in what ``share`` and ``LayerRow.work`` may depend on have layers in common,
+    so that searches take less time. A class promises it for itself, not for those derived from it;
+    without the promise every plan is asked, and may decide everything."""
+
     kind: str
     global_batch: int = Field(ge=1)
     precision: Precision = Precision.BF16
@@ -282,8 +287,9 @@ class Workload(Schema):
     def share(self, plan: ParallelPlan) -> NpuShare:
         """One NPU's part of a micro-batch; the plan must have passed ``rules``.
 
-        It may depend on the degrees of the plan but pp, and on how layers compute; not on what
-        becomes of their weights and gradients, what they repeat, and where and when they run.
+        Of kinds with ``shares_layers`` it may depend on the degrees of the plan but pp, and on how
+        layers compute; not on what becomes of their weights and gradients, what they repeat, and
+        where and when they run.
         """
 
     def message_bytes(self, plan: ParallelPlan, share: NpuShare) -> tuple[int, ...]:

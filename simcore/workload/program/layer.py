@@ -74,8 +74,9 @@ class LayerRow(ABC):
     def work(self, share: NpuShare, plan: ParallelPlan) -> LayerWork:
         """Work of one NPU for it.
 
-        Plans with the same layers share it. Of what is repeated it may ask for the plan's
-        ``recompute_parts`` and ``repeats_scores`` alone; not for its batches, stages and schedule.
+        Of kinds of workloads with ``shares_layers`` plans with the same layers have it in common.
+        Of what is repeated it may then ask for the plan's ``recompute_parts`` and
+        ``repeats_scores`` alone; not for its batches, stages and schedule.
         """
 
 

@@ -121,6 +121,8 @@ def npu_layers(workload: Workload, plan: ParallelPlan, memo: Memo) -> NpuLayers:
 
 def _found(workload: Workload, plan: ParallelPlan, memo: Memo) -> NpuLayers:
     check_splits(workload, plan)
+    if not vars(type(workload)).get("shares_layers"):  # a promise that is not inherited
+        return NpuLayers.of(workload.model, plan, workload.share(plan))
 
     def new_share() -> NpuShare:
         own = workload.share(plan)

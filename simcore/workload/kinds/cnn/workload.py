@@ -17,6 +17,7 @@ class CnnWorkload(Workload):
     """
 
     unit: ClassVar[str] = "images"
+    shares_layers: ClassVar[bool] = True
 
     kind: Literal["cnn"] = "cnn"
     model: ConvolutionalNet

@@ -30,6 +30,7 @@ class DlrmWorkload(Workload):
 
     unit: ClassVar[str] = "samples"
     spreads_tables: ClassVar[bool] = True
+    shares_layers: ClassVar[bool] = True
 
     kind: Literal["dlrm"] = "dlrm"
     model: RecommendationNet

@@ -84,6 +84,7 @@ class InferenceWorkload(Workload):
     """
 
     trains: ClassVar[bool] = False
+    shares_layers: ClassVar[bool] = True
 
     kind: Literal["inference"] = "inference"
     model: Model

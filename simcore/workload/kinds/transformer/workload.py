@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from math import ceil
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -32,6 +32,8 @@ class TrainingWorkload(Workload):
         dispatch_format: In which tokens travel to routed experts; by default as activations.
         expert_load: How evenly the tokens spread over the routed experts.
     """
+
+    shares_layers: ClassVar[bool] = True
 
     kind: Literal["transformer"] = "transformer"
     model: Model
