@@ -75,12 +75,15 @@ class Evaluation:
         return _evaluation, _values_of(self)
 
 
-_NAMES = tuple(field.name for field in fields(Evaluation))
-_values_of = attrgetter(*_NAMES)
+_values_of = attrgetter(*(field.name for field in fields(Evaluation)))
 
 
 def _evaluation(*values: Any) -> Evaluation:
-    return Evaluation(**dict(zip(_NAMES, values, strict=True)))
+    state, objectives, constraints, metrics, fidelity, notes, why, failure, tries, time_s = values
+    return Evaluation(  # written out: the driver makes thousands a second
+        state=state, objectives=objectives, constraints=constraints, metrics=metrics, notes=notes,
+        fidelity=fidelity, reason=why, failure=failure, attempts=tries, duration_s=time_s,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

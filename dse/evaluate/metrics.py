@@ -83,11 +83,11 @@ class Metrics(PackedMetrics):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Names travel once per message, numbers as bytes."""
-        return _metrics, (self._places.names, self._values.tobytes())
+        return _metrics, (self._places, self._values.tobytes())
 
 
-def _metrics(names: tuple[str, ...], data: bytes) -> Metrics:
-    return Metrics.joined(names, array("d", data))
+def _metrics(places: "_Places", data: bytes) -> Metrics:
+    return Metrics(places, array("d", data))
 
 
 class _Places(dict[str, int]):
@@ -96,6 +96,9 @@ class _Places(dict[str, int]):
     __slots__ = ("names",)
 
     names: tuple[str, ...]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _places, (self.names,)
 
 
 @lru_cache(_NAMES_KEPT)

@@ -18,9 +18,6 @@ BATCH_S = 0.05
 
 BATCH_ROWS = 400
 
-_NOTED = 64
-"""Sets of names that are known to be written down: one or two per evaluator."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Change:
@@ -47,7 +44,7 @@ class StoreWriter:
         self._fields: set[tuple[str, str]] = set(
             connection.execute("SELECT part, name FROM field").fetchall()
         )
-        self._noted: set[tuple[str, tuple[str, ...]]] = set()
+        self._noted: dict[str, tuple[str, ...]] = {}
         self._totals = {
             name: Total(rows, checksums)
             for name, rows, checksums in connection.execute(
@@ -186,11 +183,11 @@ class StoreWriter:
         self._connection.close()
 
     def _note_fields(self, part: str, values: Mapping[str, float]) -> None:
-        names = values.names if isinstance(values, Metrics) else tuple(values)
-        if (part, names) in self._noted:
+        # names of metrics are one object as a rule, which is then not compared name by name
+        names = values.names if values.__class__ is Metrics else tuple(values)
+        if not names or names == self._noted.get(part):
             return
-        if len(self._noted) < _NOTED:
-            self._noted.add((part, names))
+        self._noted[part] = names
         for name in names:
             if (part, name) not in self._fields:
                 self._fields.add((part, name))

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
-from typing import Any
 
 from dse.evaluate.base import Evaluation, State
 from dse.space import Design
@@ -56,12 +55,25 @@ class Trial:
         return _trial, _values_of(self)
 
 
-_NAMES = tuple(field.name for field in fields(Trial))
-_values_of = attrgetter(*_NAMES)
+_values_of = attrgetter(*(field.name for field in fields(Trial)))
 
 
-def _trial(*values: Any) -> Trial:
-    return Trial(**dict(zip(_NAMES, values, strict=True)))
+def _trial(
+    number: int,
+    design: Design,
+    evaluation: Evaluation,
+    worker: str,
+    repeats: int | None,
+    provenance: int,
+) -> Trial:  # in the order of the fields: the driver makes thousands a second
+    return Trial(
+        number=number,
+        design=design,
+        evaluation=evaluation,
+        worker=worker,
+        repeats=repeats,
+        provenance=provenance,
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,14 +103,19 @@ class Tally:
         if trial.repeats is not None:
             self.duplicates += 1
             return
-        self.evaluated += trial.evaluation.is_measured
-        self.infeasible += trial.state == "infeasible"
-        self.pruned += trial.state == "pruned"
-        self.failed += trial.state == "failed"
-        if trial.is_feasible:
-            for name, value in trial.evaluation.objectives.items():
-                known = self.best.get(name, value)
-                self.best[name] = min(known * signs[name], value * signs[name]) * signs[name]
+        found = trial.evaluation
+        self.evaluated += found.is_measured
+        if (state := found.state) == "complete":
+            best = self.best
+            for name, value in found.objectives.items():
+                if name not in best or value * signs[name] < best[name] * signs[name]:
+                    best[name] = value
+        elif state == "infeasible":
+            self.infeasible += 1
+        elif state == "pruned":
+            self.pruned += 1
+        else:
+            self.failed += 1
 
 
 ALIKE = 3
@@ -129,9 +146,9 @@ class FailureStreak:
         if trial.repeats is not None:
             return
         found = trial.evaluation
-        if found.is_measured:
-            self._kind, self._length = None, 0
-        if trial.state != "failed":
+        if found.state != "failed":
+            if found.is_measured:
+                self._kind, self._length = None, 0
             return
         kind = failure_kind(found)
         self._length = self._length + 1 if kind == self._kind else 1
