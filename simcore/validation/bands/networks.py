@@ -132,7 +132,11 @@ class Networks:
 
         Where no run on *npu* left its scale-up domain, or stayed in it, runs on others speak.
         """
-        for joint in joints_of(platform):
+        return self.lacking_of(joints_of(platform), npu)
+
+    def lacking_of(self, joints: Iterable[Joint], npu: str) -> str:
+        """``lacking`` of a platform with *joints*."""
+        for joint in joints:
             of_side = [one for one in self.measured if one.side == joint.side]
             own = [one for one in of_side if one.npu == npu] or of_side
             if lacks := _lacking(joint, own):

@@ -1,13 +1,14 @@
 """Bands of simulated training iterations."""
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import log2
 
 from simcore.config import Run
 from simcore.network import DEFAULT_BACKEND
 from simcore.validation.bands.band import Band, Trust
 from simcore.validation.bands.classes import TRAINING, levels_of
+from simcore.validation.bands.networks import Joint, joints_of
 from simcore.validation.bands.shipped import Judged, shipped
 from simcore.validation.bands.silicon import measured_twin
 from simcore.validation.bands.spread import Spread
@@ -42,7 +43,7 @@ _KEPT = 4096
 Levels = tuple[str, str, str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
     """Measured runs that speak for a prediction.
 
@@ -57,7 +58,7 @@ class Evidence:
     trust: Trust
     reason: str
 
-    @property
+    @cached_property
     def band(self) -> Band:
         """The band without a calibration."""
         return Band.around(width=self.width, trust=self.trust, reason=self.reason)
@@ -119,7 +120,13 @@ def _lacking_network(run: Run, npu: str, judged: Judged) -> str:
     """Part of the network that no run measured on *npu* had, in words; empty: there is none."""
     if judged.networks is None or npu not in judged.known("npu"):
         return ""
-    return judged.networks.lacking(run.platform, npu)
+    return _lacks(judged, tuple(joints_of(run.platform)), npu)
+
+
+@lru_cache(_KEPT)
+def _lacks(judged: Judged, joints: tuple[Joint, ...], npu: str) -> str:
+    """``Networks.lacking``: thousands of designs share a few hundred machines."""
+    return "" if judged.networks is None else judged.networks.lacking_of(joints, npu)
 
 
 def _never_measured(plan: ParallelPlan) -> str:
