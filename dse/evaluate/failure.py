@@ -33,5 +33,8 @@ def one_line(text: str) -> str:
     What others' code says may have lines, commands to a terminal and addresses.
     """
     line = " ".join(_ADDRESS.sub("", text).split())
-    plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+    plain = line
+    if not line.isprintable():
+        told = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+        plain = "".join(told)
     return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3]}..."

@@ -105,7 +105,9 @@ class _Table:
             code = -1
             if path in values:
                 known += 1
-                code = places.get(_key(values[path]), -2)
+                value = values[path]
+                # as of ``_key``; most values are words, and are asked for by the hundred thousand
+                code = places.get(value if value.__class__ is str else _key(value), -2)
             codes.append(code)
         return None if known < len(values) or -2 in codes else codes
 
