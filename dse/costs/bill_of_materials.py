@@ -35,10 +35,9 @@ class BillOfMaterials(CostModel):
 
     def cost(self, platform: Platform) -> Cost:
         bill = self._biller.bill(platform)
-        groups = {name: bill.group(name) for name in _groups(platform)}
         return Cost(
             unit=self.unit,
-            parts={name: group.usd for name, group in groups.items()},
+            parts={name: bill.usd_of(name) for name in _groups(platform)},
             low=bill.low_usd,
             high=bill.high_usd,
         )

@@ -28,17 +28,17 @@ class Bill:
     @property
     def usd(self) -> float:
         """Typical price of all, USD."""
-        return plain_sum(line.usd for line in self.lines)
+        return plain_sum([line.usd for line in self.lines])
 
     @property
     def low_usd(self) -> float:
         """Sum of the low prices, USD."""
-        return plain_sum(line.low_usd for line in self.lines)
+        return plain_sum([line.low_usd for line in self.lines])
 
     @property
     def high_usd(self) -> float:
         """Sum of the high prices, USD."""
-        return plain_sum(line.high_usd for line in self.lines)
+        return plain_sum([line.high_usd for line in self.lines])
 
     @property
     def power_w(self) -> float:
@@ -59,6 +59,10 @@ class Bill:
     def network_share(self) -> float:
         """Price of the network over that of everything."""
         return self.network.usd / self.usd if self.usd else 0.0
+
+    def usd_of(self, group: str) -> float:
+        """Typical price of one group, USD."""
+        return plain_sum([line.usd for line in self.lines if line.group == group])
 
     def group(self, name: str) -> "Bill":
         """The lines of one group."""
