@@ -254,9 +254,11 @@ def _direct(
             "divisor": divisor, "hops": rounds * nearest, "units": rounds,
             "messages": rounds, "delays": rounds + 1, "sent": machine.steps,
         }  # fmt: skip
-    everyone = range(line.members)
-    farthest = [max(line.hops(i, j) for j in everyone if j != i) for i in everyone]
-    even = line.shape.uniform
+    everyone, even = range(line.members), line.shape.uniform
+    if even:  # one pair tells of all, which are a million among a thousand members
+        farthest = [line.hops(0, 1)]
+    else:
+        farthest = [max(line.hops(i, j) for j in everyone if j != i) for i in everyone]
     reduces = kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER)
     certain = reduces and (even or halves == 1)
     return {
