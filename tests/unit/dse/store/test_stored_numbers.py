@@ -121,3 +121,11 @@ def test_metrics_are_written_as_json_writes_them() -> None:
             "trial",
             Trial(number=0, design={}, evaluation=Evaluation(state="complete", metrics=packed)),
         )
+
+
+def test_numbers_of_metrics_are_written_as_json_writes_them() -> None:
+    metrics = {"a_s": 0.0, "b_s": -0.0, "50%_s": 1e16, "d_s": 0.1 + 0.2, "e_s": 5e-324, "f_s": 0.0}
+    for _ in range(2):  # the second time from what is kept
+        evaluation = Evaluation(state="complete", metrics=Metrics.of(metrics))
+        row = row_of("trial", Trial(number=0, design={}, evaluation=evaluation))
+        assert row[6] == json.dumps(metrics, separators=(",", ":"))
