@@ -2,19 +2,19 @@
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from marshal import dumps
-from math import isfinite
 from sys import intern
 from typing import Any
 from zlib import crc32
 
 from dse.evaluate import Evaluation
-from dse.evaluate.metrics import Metrics, PackedMetrics, plain
+from dse.evaluate.metrics import Metrics, PackedMetrics
 from dse.space import Design
 from dse.store.errors import STORE, damaged
+from dse.store.texts import encode, encode_metrics
 from dse.study.trials import Trial
 
 Row = tuple[Any, ...]
@@ -65,48 +65,8 @@ class Total:
         return Total(self.rows - len(rows), self.checksums - sum(row[0] for row in rows))
 
 
-_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
-_NAMES_KEPT = 64
-"""Sets of names of metrics: one or two per evaluator."""
-_TEXTS_KEPT = 1 << 15
-"""Numbers whose texts are kept."""
-
-
-class _Texts(dict[float, str]):
-    """Texts of numbers, as JSON has them: half of those of a study are of few plans and machines.
-
-    To make one takes as long as to find ten.
-    """
-
-    def __missing__(self, number: float) -> str:
-        if not isfinite(number):
-            raise ValueError(f"JSON has no {number}")
-        text = float.__repr__(number)  # as ``json`` does
-        if number:  # 0.0 equals -0.0
-            if len(self) >= _TEXTS_KEPT:
-                self.clear()
-            self[number] = text
-        return text
-
-
-_text_of = _Texts().__getitem__
-
-
-@lru_cache(_NAMES_KEPT)
-def _form(names: tuple[str, ...]) -> str:
-    """Object with *names* in JSON, with places for the numbers."""
-    return f"{{{','.join(_encode(name).replace('%', '%%') + ':%s' for name in names)}}}"
-
-
-def _encode_metrics(metrics: Mapping[str, float]) -> str:
-    """``_encode`` of *metrics*."""
-    if metrics.__class__ is Metrics:
-        return _form(metrics.names) % tuple(map(_text_of, metrics.numbers))
-    return _encode(plain(metrics))
-
-
 _decode = json.JSONDecoder().decode
-_encode_notes = lru_cache(1024)(_encode)  # of rows by the thousand few differ
+_encode_notes = lru_cache(1024)(encode)  # of rows by the thousand few differ
 
 
 class StoredMetrics(PackedMetrics):
@@ -151,11 +111,11 @@ def row_of(table: str, trial: Trial) -> Row:
     found = trial.evaluation
     values = (
         trial.number,
-        _encode(trial.design),
+        encode(trial.design),
         found.state,
-        _encode(found.objectives),
-        _encode(found.constraints) if found.constraints else "{}",
-        _encode_metrics(found.metrics),
+        encode(found.objectives),
+        encode(found.constraints) if found.constraints else "{}",
+        encode_metrics(found.metrics),
         found.fidelity,
         _encode_notes(found.notes),
         found.failure,

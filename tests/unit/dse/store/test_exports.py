@@ -11,11 +11,13 @@ import pytest
 
 import dse
 from dse.cli.exporting import export_command, journal_command, streamed_front
+from dse.evaluate.base import Evaluation
 from dse.evaluate.metrics import Metrics, plain
 from dse.report.optuna.journal import chosen_numbers
 from dse.store.folder import StudyFolder
 from dse.store.tables import number_columns, write_json
 from dse.study.compile import load_study_file
+from dse.study.trials import Trial
 
 STUDY = "p5_vit22b_64.yaml"
 
@@ -84,6 +86,25 @@ def test_the_sample_of_a_journal_favours_no_part_of_a_study(
     monkeypatch.setattr("dse.report.optuna.journal.SAMPLED", 1000)
     quarters = Counter(number // 2500 for number in chosen_numbers(range(10_010), []))
     assert all(200 < quarters[quarter] < 300 for quarter in range(4))
+
+
+def test_trials_are_the_same_after_every_journey() -> None:
+    evaluation = Evaluation(
+        state="failed",
+        objectives={"a": 1.0},
+        constraints={"b": 2.0},
+        metrics={"c_s": 3.0},
+        fidelity="model",
+        notes=("a note",),
+        reason="why",
+        failure="crash",
+        attempts=2,
+        duration_s=4.0,
+    )
+    trial = Trial(
+        number=5, design={"d": 6}, evaluation=evaluation, worker="w", repeats=7, provenance=8
+    )
+    assert pickle.loads(pickle.dumps(trial)) == trial
 
 
 def test_metrics_are_those_of_a_dictionary_after_every_journey() -> None:
