@@ -33,6 +33,7 @@ from simcore.errors import ConfigError as ConfigError
 from simcore.errors import InfeasibleError as InfeasibleError
 from simcore.errors import SimcoreError as SimcoreError
 from simcore.errors import SimulationError as SimulationError
+from simcore.fact_book import FactBook as FactBook  # provisional
 from simcore.file_schemas import file_schema as file_schema  # provisional
 from simcore.file_schemas import json_schemas as json_schemas  # provisional
 from simcore.files.input_file import files_kept as files_kept  # provisional

@@ -4,6 +4,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,8 +72,11 @@ Rows = NDArray[np.int32]
 Plan = tuple[Value | None, ...]
 Metrics = Mapping[str, float]
 
-Facts = Mapping[tuple[int, str, int, str], bytes]
-"""Packed facts of plans by number of dimensions, part, number and scenario."""
+Facts = Mapping[tuple[int, str, Any, str], bytes]
+"""Packed facts of plans by number of dimensions, part, number and scenario; of checks by 0, number
+of the book, and key there."""
+
+_OF_CHECKS = 0
 
 
 class StudyScreen(NoScreen):
@@ -88,6 +92,7 @@ class StudyScreen(NoScreen):
 
     Attributes:
         genomes: The designs of the study.
+        checks: Rules that are known without evaluating a design.
         state: Rises with each trial that rules out designs.
     """
 
@@ -105,6 +110,9 @@ class StudyScreen(NoScreen):
         limits = tuple(limit for limit in study.goals.limits if _is_decided(limit))
         self._decided = replace(study.goals, limits=limits)
         self.genomes = GenomeSpace(study.space)
+        self.checks = evaluator.checks()
+        books = [check.facts for check in self.checks if check.facts is not None]
+        self._books = {str(number): book for number, book in enumerate(dict.fromkeys(books))}
         self._plan_knobs = plan_knobs(study)
         self._plan_answers = Answers(self.genomes, self._plan_of, frozenset(self._plan_knobs))
         self._met: dict[Plan, array[int]] = {}  # numbers of the trials with a plan
@@ -157,19 +165,25 @@ class StudyScreen(NoScreen):
 
         Every process works out the same ones: whoever takes them is spared the time, no more.
         """
-        if not self._is_bounded:
-            return {}
-        return {
-            (dimensions, name, key, ending): fact
-            for dimensions in self._study.space.dimensions
-            for name, key, ending, fact in least_metrics(self._study, dimensions).worked_out()
+        found: dict[tuple[int, str, Any, str], bytes] = {
+            (_OF_CHECKS, name, key, ""): fact
+            for name, book in self._books.items()
+            for key, fact in book.worked_out().items()
         }
+        for dimensions in self._study.space.dimensions if self._is_bounded else ():
+            bounds = least_metrics(self._study, dimensions).worked_out()
+            found |= {(dimensions, name, key, end): fact for name, key, end, fact in bounds}
+        return found
 
     def take(self, facts: Facts) -> None:
         """Take facts of plans that another process has worked out for this study."""
         for dimensions in sorted({of[0] for of in facts}):
-            own = ((*of[1:], fact) for of, fact in facts.items() if of[0] == dimensions)
-            least_metrics(self._study, dimensions).take(own)
+            own = [(*of[1:], fact) for of, fact in facts.items() if of[0] == dimensions]
+            if dimensions == _OF_CHECKS:
+                for name, book in self._books.items():
+                    book.take({key: fact for at, key, _, fact in own if at == name})
+            else:
+                least_metrics(self._study, dimensions).take(own)
 
     def is_hopeful(self, design: Design) -> bool:
         """True if the trials so far leave room for *design*.

@@ -32,8 +32,9 @@ def study_proposer(
 
     Args:
         study: The study.
-        evaluator: Gives the rules that are known beforehand, and the designs that are alike.
-        screen: Tells what the trials so far rule out.
+        evaluator: Tells which designs are alike.
+        screen: Gives the rules that are known beforehand, and tells what the trials so far rule
+            out.
         trials: Proposals that will be asked for; None: not known.
         island: Number of the island that it proposes for; None: for the study as a whole.
         storage: As of ``ProposerInput``.
@@ -51,7 +52,7 @@ def study_proposer(
             arguments=search.sampler_arguments,
             look=ENCODINGS.get(search.encoding or ""),
             storage=storage,
-            checks=evaluator.checks(),
+            checks=screen.checks,
             prices=machine_prices(study),
             is_hopeful=screen.is_hopeful,
             hopes=screen,

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from dse.space.parameters import Design
+from simcore import FactBook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -14,7 +16,10 @@ class Check:
         holds: False of a design that breaks it for certain.
         deciding: Names of the knobs that the answer depends on: it is worked out once for each
             combination of their values.
+        facts: Facts that the answers rest on and that other processes may be told; several checks
+            may have the same. None: there are none.
     """
 
     holds: Callable[[Design], bool]
     deciding: frozenset[str]
+    facts: FactBook[Any] | None = None

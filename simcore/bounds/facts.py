@@ -1,11 +1,11 @@
 """Facts of plans that processes hand on to each other, the same wherever they are worked out."""
 
-import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from simcore.bounds.design_columns import ColumnSet
+from simcore.fact_book import FactBook
 
 Facts = Mapping[tuple[str, int], bytes]
 """Packed facts by part and by number of a combination of choices."""
@@ -22,23 +22,15 @@ class FactSet(ColumnSet):
     """
 
     keep: Callable[[Any], int] = int
-    _told: dict[int, bytes] = field(default_factory=dict)
-    _new: dict[int, bytes] | None = None
+    _book: FactBook[int] = field(default_factory=FactBook)
 
     def worked_out(self) -> dict[int, bytes]:
         """Facts that were worked out here since this was last asked; before the first time none."""
-        found, self._new = self._new or {}, {}
-        return found
+        return self._book.worked_out()
 
     def take(self, facts: Mapping[int, bytes]) -> None:
         """Take facts that another process has worked out, as far as they are not known here."""
-        self._told |= {key: fact for key, fact in facts.items() if key not in self._known}
+        self._book.take({key: fact for key, fact in facts.items() if key not in self._known})
 
     def _made(self, key: int) -> int:
-        told = self._told.pop(key, None)
-        if told is not None:
-            return self.keep(pickle.loads(told))
-        fact = self._built(key)
-        if self._new is not None:
-            self._new[key] = pickle.dumps(fact, pickle.HIGHEST_PROTOCOL)
-        return self.keep(fact)
+        return self.keep(self._book.fact(key, lambda: self._built(key)))

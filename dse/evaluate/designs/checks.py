@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.designs.assign import bears_on_memory
 from dse.space import Check, Design, Parameter, Value
-from simcore import InfeasibleError, Platform, Run, RunChecks, unbuildable
+from simcore import FactBook, InfeasibleError, Platform, Run, RunChecks, unbuildable
 
 
 def design_checks(
@@ -36,8 +36,9 @@ def physical_check(what: EvaluatorInput, platform: Callable[[Design], Platform])
 class RunFits:
     """The rules of structure and of memory of a study's runs, each asked for what decides it.
 
-    A plan is held against the workload and the memory once, whatever the network; what is left to
-    see for each shape of the network is where the plan's groups lie on it.
+    A plan is held against the workload and the memory once, whatever the network, and once for all
+    islands of a study; what is left to see for each shape of the network is where the plan's groups
+    lie on it.
     """
 
     def __init__(
@@ -58,13 +59,17 @@ class RunFits:
         self._of_plan = in_memory - _knobs_where(what.parameters, _bears_on_dimensions)
         self._of_shape = in_memory - _knobs_where(what.parameters, _bears_on_plan)
         self._plans: dict[_Key, _Plan | None] = {}
+        self._facts = FactBook[_Key]()
         self._shapes: dict[_Key, tuple[int, ...]] = {}
 
     def checks(self) -> list[Check]:
         """The rules of parts, unless the study leaves them, and those of structure and memory."""
+        knobs = map(self._what.parameters.__getitem__, self._of_plan)
+        is_met_again = not any(knob.is_continuous for knob in knobs)
+        facts = self._facts if is_met_again else None
         found = [
-            Check(holds=self._fits, deciding=self._of_plan),
-            Check(holds=self._lies, deciding=self._of_plan | self._of_shape),
+            Check(holds=self._fits, deciding=self._of_plan, facts=facts),
+            Check(holds=self._lies, deciding=self._of_plan | self._of_shape, facts=facts),
         ]
         if self._what.physical:
             found.insert(0, physical_check(self._what, lambda one: self._run(one).platform))
@@ -89,7 +94,7 @@ class RunFits:
         """Size and groups of the plan; None: it does not fit."""
         key = _key(design, self._of_plan)
         if key not in self._plans:
-            self._plans[key] = self._plan_of(self._run(design))
+            self._plans[key] = self._facts.fact(key, lambda: self._plan_of(self._run(design)))
         return self._plans[key]
 
     def _plan_of(self, run: Run) -> "_Plan | None":
