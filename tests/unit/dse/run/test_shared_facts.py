@@ -1,5 +1,6 @@
 """Islands hand facts of plans on to each other; what they find is the same without."""
 
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -7,14 +8,19 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from dse.evaluate import build_evaluator
 from dse.evaluate.workers.crew import Shared
+from dse.proof.screening import Facts, StudyScreen
 from dse.run.islands import facts
 from dse.run.islands.facts import SharedFacts
 from dse.run.islands.messages import Report
+from dse.study.compile import compile_study
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "support"))
 
 from small_study import STUDY, searched
+
+from simcore import RunChecks
 
 
 def report(island: int, *numbers: int) -> Report:
@@ -84,3 +90,77 @@ def test_what_islands_find_is_the_same_without_facts_of_others(
         tables.append(rows[[name for name in rows if str(name).startswith(KEPT)]])
     assert sum(handed) > 20, "so that the test can fail"
     pd.testing.assert_frame_equal(tables[0], tables[1])
+
+
+TWELVE: dict[str, Any] = {  # NPUs, so that some groups do not lie on the dimensions
+    **STUDY,
+    "run": {
+        **STUDY["run"],
+        "workload": {"model": "gpt3_175b_4layers", "sequence": 2048, "global_batch": 48},
+        "plan": {"tp": 4, "dp": 3},
+        "platform": {
+            **STUDY["run"]["platform"],
+            "dimensions": [
+                {**dimension, "npus": npus}
+                for dimension, npus in zip(
+                    STUDY["run"]["platform"]["dimensions"], (4, 3), strict=True
+                )
+            ],
+        },
+    },
+    "space": {
+        **STUDY["space"],
+        "products": [
+            {"of": ["plan.tp", "plan.pp", "plan.dp"], "equals": 12},
+            {"of": ["platform.dimensions[*].npus"], "equals": 12, "values": [2, 3, 4, 6]},
+        ],
+        "require": [],
+    },
+}
+
+
+def verdicts_and_facts(
+    screening: bool, told: Facts, monkeypatch: pytest.MonkeyPatch | None = None
+) -> tuple[list[tuple[bool, ...]], Facts]:
+    """What the checks of a new screen say of every design, and what it had not been told."""
+    study = compile_study({**TWELVE, "search": {**TWELVE["search"], "screening": screening}})
+    screen = StudyScreen(study, build_evaluator(study.evaluator_input))
+    screen.worked_out()
+    screen.take(pickle.loads(pickle.dumps(told)))
+    if monkeypatch is not None:
+        for name in ("groups", "memory", "fit"):
+            monkeypatch.setattr(RunChecks, name, fail)
+    found = [
+        tuple([check.holds(design) for check in screen.checks]) for design in study.space.designs()
+    ]
+    return found, screen.worked_out()
+
+
+def fail(*what: object) -> None:
+    raise AssertionError("it was told")
+
+
+@pytest.mark.parametrize("screening", [True, False])
+def test_checks_that_are_told_facts_say_the_same_and_work_out_none(
+    screening: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected, facts = verdicts_and_facts(screening, {})
+    assert set(expected) >= {(True, True), (True, False), (False, False)}, (
+        "so that the test can fail"
+    )
+    assert verdicts_and_facts(screening, facts, monkeypatch) == (expected, {})
+
+
+def test_checks_with_some_of_the_facts_say_the_same() -> None:
+    expected, facts = verdicts_and_facts(True, {})
+    found, rest = verdicts_and_facts(True, dict(list(facts.items())[::2]))
+    assert found == expected
+    assert len(rest) == len(facts) // 2
+
+
+def test_facts_of_ranges_are_not_handed_on() -> None:
+    """Values of a range are hardly met twice."""
+    memory = {"low": "40 GB", "high": "80 GB"}
+    axes = {**STUDY["space"]["axes"], "platform.npu.memory_capacity": memory}
+    study = compile_study({**STUDY, "space": {**STUDY["space"], "axes": axes}})
+    assert not [check for check in build_evaluator(study.evaluator_input).checks() if check.facts]
