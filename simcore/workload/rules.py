@@ -252,12 +252,15 @@ def interleave_rules(plan: ParallelPlan, batches: int) -> Iterator[Rule]:
         f"{batches} micro-batches do not divide by {what} = {plan.chunk_group}, as interleave "
         "needs",
     )
+    yield _interleaving_rule(plan)
+
+
+def _interleaving_rule(plan: ParallelPlan) -> Rule:
+    if SCHEDULES[plan.schedule].interleaves:
+        return True, "schedule_interleaves", ""
     able = [name for name, schedule in SCHEDULES.items() if schedule.interleaves]
-    yield (
-        SCHEDULES[plan.schedule].interleaves,
-        "schedule_interleaves",
-        f"schedule {plan.schedule} takes interleave 1 only; others: {', '.join(able)}",
-    )
+    reason = f"schedule {plan.schedule} takes interleave 1 only; others: {', '.join(able)}"
+    return False, "schedule_interleaves", reason
 
 
 def _mirror_rules(plan: ParallelPlan, batches: int) -> Iterator[Rule]:
