@@ -1,4 +1,5 @@
 from simcore.bounds.design_bounds import DesignBounds as DesignBounds  # provisional
+from simcore.bounds.fact_book import FactBook as FactBook  # provisional
 from simcore.bounds.listed import footprints as footprints  # provisional
 from simcore.bounds.listed import lower_bounds as lower_bounds  # provisional
 from simcore.checks import RunChecks as RunChecks  # provisional
@@ -33,7 +34,6 @@ from simcore.errors import ConfigError as ConfigError
 from simcore.errors import InfeasibleError as InfeasibleError
 from simcore.errors import SimcoreError as SimcoreError
 from simcore.errors import SimulationError as SimulationError
-from simcore.fact_book import FactBook as FactBook  # provisional
 from simcore.file_schemas import file_schema as file_schema  # provisional
 from simcore.file_schemas import json_schemas as json_schemas  # provisional
 from simcore.files.input_file import files_kept as files_kept  # provisional

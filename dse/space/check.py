@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dse.space.parameters import Design
-from simcore import FactBook
+
+if TYPE_CHECKING:
+    from simcore import FactBook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -22,4 +24,4 @@ class Check:
 
     holds: Callable[[Design], bool]
     deciding: frozenset[str]
-    facts: FactBook[Any] | None = None
+    facts: "FactBook[Any] | None" = None
