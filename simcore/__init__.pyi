@@ -1,5 +1,4 @@
 from simcore.bounds.design_bounds import DesignBounds as DesignBounds  # provisional
-from simcore.bounds.fact_book import FactBook as FactBook  # provisional
 from simcore.bounds.listed import footprints as footprints  # provisional
 from simcore.bounds.listed import lower_bounds as lower_bounds  # provisional
 from simcore.checks import RunChecks as RunChecks  # provisional
@@ -85,6 +84,7 @@ from simcore.machine.system import System as System
 from simcore.many.columns import Simulations as Simulations  # provisional
 from simcore.many.simulate import ManySimulator as ManySimulator  # provisional
 from simcore.many.simulate import simulate_many as simulate_many  # provisional
+from simcore.memo import FactBook as FactBook  # provisional
 from simcore.memory.fit import MemoryFit as MemoryFit  # provisional
 from simcore.memory.footprint import Footprint as Footprint
 from simcore.memory.footprint import footprint as footprint

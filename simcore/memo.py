@@ -1,10 +1,15 @@
-"""Memory of what runs have in common: each step's answers by what they depend on, one budget."""
+"""Memory of what runs have in common: each step's answers by what they depend on, one budget.
 
+What processes tell each other of it goes through ``FactBook``.
+"""
+
+import pickle
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import Generic, TypeVar, cast
 
+K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 SMALL_BYTES = 1024
@@ -123,3 +128,35 @@ class Memo:
             return
         del self._known[place]
         self._taken_bytes -= kept.size_bytes
+
+
+class FactBook(Generic[K]):
+    """Packed facts: those that other processes told, and those that they have not been told yet.
+
+    A fact depends on nothing but its key, so that whoever is told it is spared the time, no more.
+    """
+
+    __slots__ = ("_new", "_told")
+
+    def __init__(self) -> None:
+        self._told: dict[K, bytes] = {}
+        self._new: dict[K, bytes] | None = None
+
+    def worked_out(self) -> dict[K, bytes]:
+        """Facts that were worked out here since this was last asked; before the first time none."""
+        found, self._new = self._new or {}, {}
+        return found
+
+    def take(self, facts: Mapping[K, bytes]) -> None:
+        """Take facts that another process has worked out."""
+        self._told |= facts
+
+    def fact(self, key: K, make: Callable[[], V]) -> V:
+        """The fact of *key*, which is asked for once: as it was told, or else made here."""
+        told = self._told.pop(key, None)
+        if told is not None:
+            return cast("V", pickle.loads(told))
+        made = make()
+        if self._new is not None:
+            self._new[key] = pickle.dumps(made, pickle.HIGHEST_PROTOCOL)
+        return made

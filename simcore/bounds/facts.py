@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simcore.bounds.design_columns import ColumnSet
-from simcore.bounds.fact_book import FactBook
+from simcore.memo import FactBook
 
 Facts = Mapping[tuple[str, int], bytes]
 """Packed facts by part and by number of a combination of choices."""
