@@ -23,8 +23,9 @@ class FrozenRows:
     """Makes trials of Optuna out of rows.
 
     An infeasible design is a complete trial that breaks a constraint, with infinitely bad values
-    where it was not simulated; a pruned one, proven to be beaten, is pruned; a failed one failed.
-    The attribute ``status`` has the study's own word, ``reason`` says why.
+    where it was not simulated, or a pruned one where that is asked for; one that is proven to be
+    beaten is pruned; a failed one failed. The attribute ``status`` has the study's own word,
+    ``reason`` says why.
     """
 
     def __init__(
@@ -41,8 +42,9 @@ class FrozenRows:
             study: Theirs.
             knobs: How knobs are shown; left out: as they are, in base units.
             objectives: The same for objectives.
-            bars_infeasible: Whether designs that break a limit have infinitely bad values too, for
-                readers that choose a front by values alone; those found are attributes then.
+            bars_infeasible: Whether designs that break a limit are pruned trials without values,
+                for readers that choose a front by values alone and draw infinite ones as words;
+                what was found of them are attributes then.
         """
         self._bars = bars_infeasible
         parameters, goals = study.space.parameters, study.goals
@@ -91,9 +93,9 @@ class FrozenRows:
     def _outcome(self, found: Evaluation) -> tuple[TrialState, list[float] | None]:
         if found.state == "failed":
             return TrialState.FAIL, None
-        if found.state == "pruned":
+        if found.state == "pruned" or (self._bars and found.state == "infeasible"):
             return TrialState.PRUNED, None
-        if not found.objectives or (self._bars and found.state == "infeasible"):
+        if not found.objectives:
             return TrialState.COMPLETE, self._worst
         return TrialState.COMPLETE, list(self._values(found).values())
 

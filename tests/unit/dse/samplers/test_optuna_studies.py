@@ -12,6 +12,7 @@ from small_study import STUDY
 
 import dse
 from dse.evaluate import Evaluation, build_evaluator
+from dse.provenance import Provenance
 from dse.report.optuna.storage import StoredStudy
 from dse.run.runner import Runner
 from dse.samplers import hub
@@ -20,6 +21,7 @@ from dse.samplers.design_sampler import DesignSampler
 from dse.samplers.registry import build_proposer
 from dse.samplers.storage import ASIDE
 from dse.space import Design
+from dse.store.folder import StudyFolder
 from dse.store.live import LiveStorage
 from dse.study.compile import Study, compile_study
 from dse.study.trials import Trial
@@ -136,9 +138,6 @@ def test_a_stored_study_reads_as_optuna_s_with_units_states_and_times(tmp_path: 
 
 
 def test_rows_that_come_later_are_seen_and_gaps_are_under_way(tmp_path: Path) -> None:
-    from dse.provenance import Provenance
-    from dse.store.folder import StudyFolder
-
     study = study_of()
     designs = list(study.space.designs())
     with StudyFolder(tmp_path) as folder:
@@ -157,6 +156,34 @@ def test_rows_that_come_later_are_seen_and_gaps_are_under_way(tmp_path: Path) ->
         folder.writer.flush()
         stored._read_s = 0.0
         assert len(stored.get_all_trials(0)) == 1
+
+
+def test_what_breaks_a_limit_has_no_value_that_a_picture_of_the_front_would_show(
+    tmp_path: Path,
+) -> None:
+    """One infinite value, drawn as a word, makes an axis of optuna-dashboard one of words."""
+    study = study_of()
+    designs = list(study.space.designs())
+    good = dict.fromkeys(study.goals.objectives, 2.0)
+    better = dict.fromkeys(study.goals.objectives, 1.0)
+    found = [
+        Evaluation(state="complete", objectives=good),
+        Evaluation(state="infeasible", objectives=better, constraints={"fits_in_memory": 0.5}),
+        Evaluation(state="infeasible", reason="no such machine"),
+    ]
+    with StudyFolder(tmp_path) as folder:
+        folder.open(study, Provenance.of(study, []))
+        for number, evaluation in enumerate(found):
+            trial = Trial(number=number, design=designs[number], evaluation=evaluation)
+            folder.writer.add(trial)
+        folder.writer.flush()
+        seen = optuna.load_study(study_name=tmp_path.name, storage=StoredStudy(tmp_path))
+    states = [TrialState.COMPLETE, TrialState.PRUNED, TrialState.PRUNED]
+    assert [trial.state for trial in seen.trials] == states
+    assert [trial.user_attrs["status"] for trial in seen.trials] == [one.state for one in found]
+    assert [trial.number for trial in seen.best_trials] == [0]
+    assert seen.trials[1].user_attrs["iteration time [s]"] == 1.0, "what was measured"
+    assert seen.trials[2].user_attrs["reason"] == "no such machine"
 
 
 HUB = """from optuna.samplers import TPESampler
