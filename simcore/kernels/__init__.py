@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec, source_hash
-from os import environ, scandir
+from os import environ, scandir, utime
 from pathlib import Path
+from time import time
 
 from simcore.kernels.private_folder import private_folder, user_number
 
@@ -31,6 +32,8 @@ def cache_folder() -> Path:
     with suppress(OSError), scandir(folder) as kept:
         if next(kept, None) is None:
             _forget_old(folder)
+        elif time() - folder.stat().st_mtime > _YOUNG_S / 2:
+            utime(folder)  # it is in use: nobody who makes another one is to remove it
     return folder
 
 
@@ -62,7 +65,6 @@ def _bases() -> Iterator[Path]:
 def _forget_old(folder: Path) -> None:
     """Remove what older sources left, but for the newest few, which other checkouts may use."""
     from shutil import rmtree
-    from time import time
 
     user = folder.stat().st_uid
     found = [(path, path.lstat()) for path in folder.parent.glob("kernels-*")]

@@ -26,7 +26,6 @@ _IMPORT = re.compile(
 )
 _KEPT_FORMS = 4
 _YOUNG_S = 3600.0  # perhaps another process compiles or runs it right now
-_DAY_S = 86400.0
 
 
 @cache
@@ -36,7 +35,7 @@ def folder_of(source: Path) -> Path:
     name = ".".join(source.relative_to(_ROOT).with_suffix("").parts) if is_kernel else source.stem
     folder = cache_folder() / f"{name}-{digest(source)}"
     try:
-        if time() - folder.stat().st_mtime > _DAY_S:
+        if time() - folder.stat().st_mtime > _YOUNG_S / 2:
             utime(folder)  # it is in use
     except FileNotFoundError:
         folder.mkdir(mode=0o700, exist_ok=True)
