@@ -66,7 +66,7 @@ class RunFits:
         """The rules of parts, unless the study leaves them, and those of structure and memory."""
         knobs = map(self._what.parameters.__getitem__, self._of_plan)
         is_met_again = not any(knob.is_continuous for knob in knobs)
-        facts = self._facts if is_met_again else None
+        facts = self._facts if is_met_again else None  # values of a range are hardly met twice
         found = [
             Check(holds=self._fits, deciding=self._of_plan, facts=facts),
             Check(holds=self._lies, deciding=self._of_plan | self._of_shape, facts=facts),

@@ -138,6 +138,22 @@ def test_old_folders_of_other_users_are_left_alone(tmp_path: Path) -> None:
     assert left == {"kernels-0", "kernels-1", "kernels-4", "kernels-5"}
 
 
+def test_a_folder_in_use_is_left_alone_however_long_ago_it_was_made(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    own = Path(run(CHOOSE, base).stdout.strip())
+    (own / "events.run_loop-0123456789abcdef").mkdir()
+    os.utime(own, (1000, 1000))
+    assert Path(run(CHOOSE, base).stdout.strip()) == own, "another process uses it"
+    for number in range(4):  # of other compilers, the first of which the next one removes
+        old = base / f"kernels-{number}"
+        old.mkdir()
+        os.utime(old, (2000 + number, 2000 + number))
+    other = f"import simcore.kernels as k; k._forget_old(__import__('pathlib').Path({str(own)!r}))"
+    run(other, base)
+    left = {path.name for path in base.glob("kernels-*")}
+    assert left == {own.name, "kernels-2", "kernels-3"}
+
+
 @as_root
 def test_a_library_of_a_stranger_is_not_loaded(tmp_path: Path) -> None:
     from simcore.kernels.native import image_path, prepare
