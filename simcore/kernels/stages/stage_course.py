@@ -74,7 +74,7 @@ def _go_on(fixed: Ints, live: Ints, at: Layout, npu: int) -> bool:
         slot, lane = compute, n.ZERO
         if joint_end < compute_end:
             slot, lane = joint, n.ZERO + 1
-        now = live[slot + n.END]
+        now = min(compute_end, joint_end)
         if compute_end == joint_end or now >= until:
             return begun and now >= until
         row = live[slot + n.ROW]
