@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -25,18 +27,44 @@ def read_json(path: Path, at_most_bytes: int = MAX_TEXT_BYTES) -> object:
         content = b"".join(iter(partial(stream.read, 1 << 20), b""))
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ConfigError(str(path), "must be UTF-8 text", got="UTF-16")
-    return parse_json(text_of(content, path), str(path))
+    return _parsed(text_of(content, path), str(path), table=None)
 
 
 def parse_json(text: str, at: str) -> object:
     """The content of *text*, which stands *at* a place.
 
     Raises:
-        ConfigError: It is not JSON, or holds too much; says the line.
+        ConfigError: It is not JSON, holds too much, or a key twice; says the line where it can.
+    """
+    return _parsed(text, at, table=_table)
+
+
+_Pairs = list[tuple[str, object]]
+
+
+class _RepeatedKeyError(Exception):
+    """An object has a key twice: readers of JSON take the last value in silence."""
+
+
+def _table(pairs: _Pairs) -> dict[str, object]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        [(key, _)] = Counter([key for key, _ in pairs]).most_common(1)
+        raise _RepeatedKeyError(key)
+    return table
+
+
+def _parsed(text: str, at: str, *, table: Callable[[_Pairs], dict[str, object]] | None) -> object:
+    """``parse_json``, with what makes a *table* of an object; None: the last of equal keys counts.
+
+    So it is for traces of other programs, which have millions of objects.
     """
     _check_extent(text, at)
     try:
-        data: object = json.loads(text)
+        data: object = json.loads(text, object_pairs_hook=table)
+    except _RepeatedKeyError as error:
+        got = f"the key {str(error)[:80]!r} twice in one table"
+        raise ConfigError(at, "must hold each key once", got=got) from None
     except ValueError as error:
         line = getattr(error, "lineno", 0)
         place = f"{at} line {line}" if line else at

@@ -85,6 +85,8 @@ if what == "floods" and width == 4:
         print("x" * 65536)
 if what == "garbles" and width == 4:
     print("noise: 3 dB")
+elif what == "repeats" and width == 4:
+    print('{{"noise_db": 40, "noise_db": 41}}')
 else:
     print(json.dumps({{"noise_db": 40 + width + asked["metrics"].get("size_m2", 0)}}))
 """
@@ -230,6 +232,7 @@ def test_the_table_is_the_same_on_any_number_of_workers(folder: Path) -> None:
         (step(command=["program", "hangs"], timeout="1 s"), {4}, ".* longer than its 1 s"),
         (step(command=["program", "floods"]), {4}, ".* answered with more than 1,048,576 bytes"),
         (step(command=["program", "garbles"]), {4}, ".* must answer with one table in JSON .*"),
+        (step(command=["program", "repeats"]), {4}, ".* 'noise_db' twice in one table.*"),
     ],
 )
 def test_what_does_not_answer_fails_alone_in_one_sentence(
