@@ -105,13 +105,26 @@ class _Loader(Composer, _Parser, SafeConstructor, Resolver):
         return super().construct_mapping(node, deep=deep)
 
     def construct_number(self, node: yaml.ScalarNode) -> int | float:
-        """A number of bounded length: ``1:00:00``, to base 60, takes time that grows squared."""
+        """A number of bounded length, and none that YAML 1.1 alone reads to base 8 or 60."""
         if len(node.value) > MAX_NUMBER_LENGTH:
             problem = f"a number of more than {MAX_NUMBER_LENGTH} characters"
+            raise _problem(problem, node.start_mark)
+        if base := _odd_base(node):
+            what = f"{node.value[:80]}, a number to base {base} in YAML"
+            problem = f"{what}: write it to base 10, or quote it"
             raise _problem(problem, node.start_mark)
         if node.tag.endswith(":int"):
             return self.construct_yaml_int(node)
         return self.construct_yaml_float(node)
+
+
+def _odd_base(node: yaml.ScalarNode) -> int:
+    """Base that YAML 1.1 reads a number to though nothing names it: 60, 8, or 0 for none such."""
+    digits = node.value.lstrip("+-").replace("_", "")
+    if ":" in digits:
+        return 60
+    is_octal = len(digits) > 1 and digits[0] == "0" and digits.isdigit()
+    return 8 if is_octal and node.tag.endswith(":int") else 0
 
 
 for _kind in ("int", "float"):
