@@ -37,7 +37,8 @@ from dse.evaluate.workers.worker import Worker
 from dse.provenance import Provenance
 from dse.run.ending import Ending
 from dse.run.islands.archipelago import Archipelago, Bounds
-from dse.run.islands.messages import Made, Order, Report, Rounds
+from dse.run.islands.messages import Made, Order, Report
+from dse.run.islands.rounds import Rounds
 from dse.run.terms import Hooks
 from dse.store.folder import StudyFolder
 from dse.store.rows import row_of
@@ -99,7 +100,7 @@ class SleepingIslands(Crew):
 
     def _report(self, order: Order) -> Report:
         start_s = time.process_time()
-        base = self._rounds.begin(order.turn)
+        base = self._rounds.first(order.island, order.turn)
         numbers = [self._rounds.number(order.island, base + at) for at in range(order.share)]
         trials = [replace(self._found, number=number) for number in numbers]
         made = Made(
@@ -138,7 +139,7 @@ def run_islands(study: Study, found: Trial, islands: int, evaluation_ms: float) 
     length = round(BATCH_S * 1e3 / evaluation_ms)
     rounds = Rounds(islands=islands, length=length)
     turns = max(LEAST_ROUNDS, min(ROUNDS, MOST_TRIALS // rounds.size(0)))
-    trials = rounds.begin(turns) * islands
+    trials = rounds.begin(turns)
     crew = SleepingIslands(rounds, 1e-3 * evaluation_ms, found)
     ending = Ending(trials=trials, window=length, trims=False)
     signs = study.goals.signs_by_name

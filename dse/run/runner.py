@@ -32,7 +32,7 @@ from dse.results.summary import study_front, study_summary
 from dse.run.cache import CachedEvaluations, EvaluationCache, can_be_cached
 from dse.run.gap import FrontGoal, gap_summary, told_gap
 from dse.run.islands.host import IslandInput
-from dse.run.islands.messages import Rounds
+from dse.run.islands.rounds import Rounds
 from dse.run.islands.search import IslandSearch, Means, island_rounds
 from dse.run.learned import Learned, learned_designs
 from dse.run.proposing import study_proposer

@@ -11,10 +11,12 @@ from dse.evaluate import Crew, Evaluation, Limits
 from dse.evaluate.workers.crew import Shared
 from dse.rank.pareto import fronts
 from dse.run.ending import Ending
+from dse.run.islands.dealing import Dealing
 from dse.run.islands.facts import SharedFacts
 from dse.run.islands.fleet import Callbacks, Fleet
 from dse.run.islands.island import AHEAD, heard_before
-from dse.run.islands.messages import Made, News, Order, Report, Rounds
+from dse.run.islands.messages import Made, News, Order, Report
+from dse.run.islands.rounds import Rounds
 from dse.run.terms import WAIT_S, Hooks
 from dse.store.rows import Row
 from dse.study.trials import Trial
@@ -82,12 +84,13 @@ class Archipelago:
 
     def __init__(self, bounds: Bounds, hooks: Hooks, known: Iterable[Trial]) -> None:
         """*known*: stored trials."""
-        self._bounds, self._hooks, self._rounds = bounds, hooks, bounds.rounds
+        self._bounds, self._hooks, self._rounds = bounds, hooks, bounds.rounds.anew()
         self._limit = bounds.limit
         self._known = {trial.number: trial for trial in known}
         self._courses = [_Course() for _ in range(self._rounds.islands)]
         self._came = _Waiting()
         self._facts = SharedFacts(self._rounds.islands)
+        self._dealing = Dealing(self._rounds)
         self._reports: deque[Report] = deque()  # not filed yet
         self._first_by_key: dict[int, int] = {}
         self._of_round: list[tuple[int, int]] = []
@@ -181,6 +184,7 @@ class Archipelago:
                 island=island,
                 turn=turn,
                 share=share,
+                shares=self._rounds.shares(turn),
                 begins=turn == course.place == 0,
                 news=self._news[told] if told >= 0 else None,
                 stored=stored,
@@ -196,7 +200,7 @@ class Archipelago:
 
     def _stored(self, island: int, turn: int, share: int) -> dict[int, Trial]:
         """Outcomes of an island's round that are known, by place."""
-        base = self._rounds.begin(turn)
+        base = self._rounds.first(island, turn)
         found = {}
         for place in range(share):
             number = self._rounds.number(island, base + place)
@@ -237,7 +241,7 @@ class Archipelago:
         if report.made is None:
             return
         made: Made = report.made.value()
-        base = self._rounds.begin(report.turn) + report.first
+        base = self._rounds.first(report.island, report.turn) + report.first
         known = made.known.tolist()
         for at, trial in enumerate(made.trials):
             number = self._rounds.number(report.island, base + at)
@@ -251,7 +255,7 @@ class Archipelago:
         course.place += report.count
         if report.is_exhausted:
             course.is_exhausted = True
-            own = self._rounds.begin(report.turn) + course.place
+            own = self._rounds.first(report.island, report.turn) + course.place
             gap = self._rounds.number(island, own)
             self._limit = min(self._limit, gap)
         elif course.place >= self._rounds.share(island, course.turn, self._bounds.limit):
@@ -285,7 +289,7 @@ class Archipelago:
             self.trials.append(trial)
             self._of_round.append(keys)
             self._hooks.folded(trial, self.duplicates)
-            if len(self.trials) == self._rounds.begin(len(self._news) + 1) * self._rounds.islands:
+            if len(self.trials) == self._rounds.begin(len(self._news) + 1):
                 self._conclude()
         return len(self._news) > before
 
@@ -295,9 +299,12 @@ class Archipelago:
         if self.knows_all or (ending.signs and ending.begins(self.trials, count)):
             # these rounds after it have begun, or may have: they are the last
             last = turn + AHEAD
-            self._limit = min(self._limit, self._rounds.begin(last + 1) * self._rounds.islands)
+            self._limit = min(self._limit, self._rounds.begin(last + 1))
+        trials = self.trials[-self._rounds.size(turn) :]
+        self._dealing.conclude(turn, trials)
         news = News(
-            trials=_told(self.trials[-self._rounds.size(turn) :], self._bounds.signs),
+            turn=turn,
+            trials=_told(trials, self._bounds.signs),
             known=np.array(self._of_round, np.int64),
         )
         self._of_round.clear()

@@ -13,7 +13,8 @@ from dse.evaluate.workers.local_pool import LocalCrew
 from dse.evaluate.workers.worker import Serving, Worker, WorkerInput, limit_memory
 from dse.run.cache import WORKER, CachedEvaluations, EvaluationCache
 from dse.run.islands.island import Island
-from dse.run.islands.messages import Order, Report, Rounds
+from dse.run.islands.messages import Order, Report
+from dse.run.islands.rounds import Rounds
 from dse.run.terms import Evaluations
 from dse.space import Design
 from dse.study.compile import Study

@@ -10,7 +10,8 @@ from dataclasses import replace
 from dse.evaluate import Evaluator
 from dse.evaluate.workers.crew import Shared
 from dse.proof.screening import StudyScreen
-from dse.run.islands.messages import Made, News, Order, Report, Rounds
+from dse.run.islands.messages import Made, News, Order, Report
+from dse.run.islands.rounds import Rounds
 from dse.run.proposing import study_proposer
 from dse.run.search import Search
 from dse.run.terms import Budget, Evaluations, Hooks
@@ -48,7 +49,7 @@ class Island:
         evaluations: Evaluations,
     ) -> None:
         """*starts*: designs that the study starts with, of which the island takes its share."""
-        self._number, self._rounds = number, rounds
+        self._number, self._rounds = number, (rounds := rounds.anew())
         screen = StudyScreen(study, evaluator, lambda own: rounds.number(number, own))
         screen.worked_out()  # what is worked out from now on is handed on
         self._screen = screen
@@ -58,7 +59,7 @@ class Island:
         budget = Budget(
             trials=sys.maxsize,
             window=rounds.length,
-            proposed=rounds.proposed,
+            proposed=lambda told: rounds.proposed(number, told),
             repeats=study.file.search.repeats,
         )
         hooks = Hooks(
@@ -90,7 +91,8 @@ class Island:
         """
         if self._failure is not None:
             raise self._failure
-        base = self._rounds.begin(order.turn)
+        self._rounds.settle(order.turn, order.shares)
+        base = self._rounds.first(self._number, order.turn)
         for facts in order.facts:
             self._screen.take(facts.value())
         self._search.settle()
@@ -105,13 +107,16 @@ class Island:
         self._turn = order.turn
         if order.news is not None:
             news: News = order.news.value()
-            size = self._rounds.islands
-            others = [trial for trial in news.trials if trial.number % size != self._number]
-            self._search.hear(others, news.known)
+            self._search.hear(self._of_others(news), news.known)
         self._search.expect(
             replace(trial, number=base + place, repeats=None)
             for place, trial in order.stored.items()
         )
+
+    def _of_others(self, news: News) -> list[Trial]:
+        """Trials that are none of this island's."""
+        owners, begin = self._rounds.owners(news.turn), self._rounds.begin(news.turn)
+        return [one for one in news.trials if owners[one.number - begin] != self._number]
 
     def _told(self, trial: Trial, duplicates: int) -> None:
         if self._ahead:

@@ -9,7 +9,7 @@ from dse.proof.screening import Facts
 from dse.run.asked import check_islands
 from dse.run.ending import Ending
 from dse.run.islands.archipelago import Archipelago, Bounds
-from dse.run.islands.messages import Rounds
+from dse.run.islands.rounds import Rounds
 from dse.run.search import Search
 from dse.run.terms import Budget, Hooks
 from dse.samplers.base import Proposer

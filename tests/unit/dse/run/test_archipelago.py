@@ -13,10 +13,10 @@ import pytest
 from dse.evaluate import Crew, Evaluation, Limits
 from dse.evaluate.workers.crew import Death, Message, Shared
 from dse.run.ending import Ending
-from dse.run.islands import messages
 from dse.run.islands.archipelago import MOST_TOLD, Archipelago, Bounds, _told
 from dse.run.islands.island import AHEAD
-from dse.run.islands.messages import Made, Order, Report, Rounds
+from dse.run.islands.messages import Made, Order, Report
+from dse.run.islands.rounds import Rounds
 from dse.run.terms import Hooks
 from dse.study.trials import Trial
 
@@ -62,7 +62,7 @@ class Scripted(Crew):
             struck_at: Messages at which a worker is killed, whatever it does.
             rounds: Of the islands.
         """
-        self.rounds = rounds
+        self.rounds = rounds.anew()
         self._designs, self._dies_at, self._full_at = designs, dies_at, full_at
         self._dies_late, self._killers, self._struck_at = dies_late, killers, struck_at
         self.sent = 0
@@ -102,7 +102,8 @@ class Scripted(Crew):
     def _kills(self, worker: int, chunk: Sequence[Order]) -> bool:
         """Whether a design of *chunk* ends the worker."""
         for order in chunk:
-            island, base = order.island, self.rounds.begin(order.turn)
+            self.rounds.settle(order.turn, order.shares)
+            island, base = order.island, self.rounds.first(order.island, order.turn)
             own = base if order.begins or order.is_replay else self._made[worker].get(island, base)
             own = max(own, base)
             last = min(own + self._at_once[island], base + order.share)
@@ -120,7 +121,8 @@ class Scripted(Crew):
         assert island not in self._exhausted, "no design is left"
         if order.news is not None:
             self.heard[order.turn] = order.news.value()
-        own, base = made[island], self.rounds.begin(order.turn)
+        self.rounds.settle(order.turn, order.shares)
+        own, base = made[island], self.rounds.first(island, order.turn)
         end = min(base + order.share, self._designs[island])
         last = min(end, own + (order.share if order.is_replay else self._at_once[island]))
         found = [trial_of(self.rounds.number(island, at)) for at in range(own, last)]
@@ -236,7 +238,9 @@ def test_the_first_trial_that_an_island_lacks_ends_all_of_them(
     assert found.is_short == (min(gaps) < 60)
     assert sorted(life.filed) == sorted(set(life.filed)), "nothing is evaluated twice"
     assert [number for number, _ in life.folded] == list(range(len(found.trials)))
-    late = [order for order in life.crew.orders if ROUNDS.begin(order.turn) > designs[order.island]]
+    late = [
+        order for order in life.crew.orders if ROUNDS.first(0, order.turn) > designs[order.island]
+    ]
     assert not late, "nothing is asked of an island without designs"
 
 
@@ -256,15 +260,15 @@ def test_the_rounds_that_may_have_begun_when_the_search_ends_are_the_last(
 
 
 def test_the_last_round_is_whole_where_rounds_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "_GROWN", 8)
-    monkeypatch.setattr(messages, "_PART", 2)
+    monkeypatch.setattr("dse.run.islands.rounds._GROWN", 8)
+    monkeypatch.setattr("dse.run.islands.rounds._PART", 2)
     rounds = Rounds(islands=ISLANDS, length=LENGTH, grows=True)
     ending = Due(trials=500, window=LENGTH, trims=False, signs={"a": 1})
     for turn in range(6):
-        ending.at = rounds.begin(turn + 1) * ISLANDS
+        ending.at = rounds.begin(turn + 1)
         crew = Scripted((500, 500, 500), 500, rounds=rounds)
         found = Life(crew, limit=500, ending=ending).lived()
-        check_rows(found, rounds.begin(turn + 1 + AHEAD) * ISLANDS)
+        check_rows(found, rounds.begin(turn + 1 + AHEAD))
     assert rounds.size(6) > rounds.size(5) > rounds.size(0), "so that it can fail"
 
 

@@ -13,10 +13,11 @@ import yaml
 import dse
 from dse.evaluate import Answer, Crew, Evaluation, Limits, Task
 from dse.evaluate.workers.crew import Death, Message
-from dse.run.islands import host, messages
+from dse.run.islands import host
 from dse.run.islands.fleet import MOST_LOSSES, Callbacks, Fleet
 from dse.run.islands.island import AHEAD
-from dse.run.islands.messages import Order, Report, Rounds
+from dse.run.islands.messages import Order, Report
+from dse.run.islands.rounds import Rounds
 from dse.run.proposing import island_seed
 from dse.run.runner import Runner
 from dse.study.compile import compile_study
@@ -44,8 +45,8 @@ def test_every_trial_is_one_island_s_and_more_trials_change_no_number(
 ) -> None:
     rounds = Rounds(islands=islands, length=length, grows=grows)
     numbers = [
-        rounds.number(island, rounds.begin(turn) + place)
-        for turn in range(rounds.turn(limit // islands) + 1)
+        rounds.number(island, rounds.first(island, turn) + place)
+        for turn in range(rounds.turn(0, limit // islands) + 1)
         for island in range(islands)
         for place in range(rounds.share(island, turn, limit))
     ]
@@ -62,24 +63,24 @@ def test_islands_have_seeds_of_their_own() -> None:
 def test_later_rounds_are_a_tenth_of_what_there_is_and_proposed_at_once(
     islands: int, grown: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(messages, "_GROWN", grown)
+    monkeypatch.setattr("dse.run.islands.rounds._GROWN", grown)
     rounds = Rounds(islands=islands, length=4, grows=True)
     for own in range(3000):
-        first = rounds.begin(rounds.turn(own))
-        size = rounds.size(rounds.turn(own)) // islands
+        turn = rounds.turn(0, own)
+        first, size = rounds.first(0, turn), rounds.size(turn) // islands
         assert size == (max(4, first // 10) if first >= grown else 4)
-        assert first <= own < rounds.proposed(own) <= first + size
+        assert first <= own < rounds.proposed(0, own) <= first + size
         if size > 4:
-            assert rounds.proposed(own) == first + size
-        assert rounds.proposed(own) - own <= max(16, size)
+            assert rounds.proposed(0, own) == first + size
+        assert rounds.proposed(0, own) - own <= max(16, size)
 
 
 @pytest.mark.parametrize(("sampler", "grown"), [("design", 320), ("design", 8), ("nsga2", 8)])
 def test_a_study_of_islands_that_goes_on_with_more_trials_is_that_of_more_trials(
     sampler: str, grown: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(messages, "_GROWN", grown)
-    monkeypatch.setattr(messages, "_PART", 2)
+    monkeypatch.setattr("dse.run.islands.rounds._GROWN", grown)
+    monkeypatch.setattr("dse.run.islands.rounds._PART", 2)
     file, out = tmp_path / "study.yaml", tmp_path / "out"
     search = {"sampler": sampler, "window": 4, "islands": 3}
     file.write_text(yaml.safe_dump({**STUDY, "search": search}))
@@ -261,7 +262,7 @@ class Fleeting:
     def __init__(self, crew: FakeCrew, islands: int) -> None:
         self.moved: list[tuple[int, int | None]] = []
         calls = Callbacks(
-            orders=lambda island: [Order(island=island, turn=0, share=1)],
+            orders=lambda island: [Order(island=island, turn=0, share=1, shares=())],
             reported=lambda report: None,
             moved=lambda island, suspect: self.moved.append((island, suspect)),
             waiting=lambda: None,

@@ -17,7 +17,8 @@ from dse.evaluate.workers.crew import Shared
 from dse.run.islands import host, island, search
 from dse.run.islands.host import Host
 from dse.run.islands.island import Island
-from dse.run.islands.messages import Made, News, Order, Report, Rounds
+from dse.run.islands.messages import Made, News, Order, Report
+from dse.run.islands.rounds import Rounds
 from dse.run.islands.search import IslandSearch, Means
 from dse.run.terms import Budget, Hooks
 from dse.study.trials import Trial
@@ -109,7 +110,7 @@ class Here:
         self.search = made[0]
 
     def go_on(self, turn: int, until_s: float = math.inf, **more: Any) -> tuple[Report, Made]:
-        order = Order(island=NUMBER, turn=turn, share=4, provenance=5, **more)
+        order = Order(island=NUMBER, turn=turn, share=4, shares=(4, 4, 4), provenance=5, **more)
         report = self.island.go_on(order, until_s)
         assert report.made is not None
         return report, report.made.value()
@@ -157,7 +158,8 @@ def test_an_island_hears_the_news_once_and_nothing_of_itself(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     here = Here(monkeypatch)
-    news = News(trials=[trial_of(n, n) for n in range(6)], known=np.array([[1, 1]], np.int64))
+    trials, known = [trial_of(n, n) for n in range(6)], np.array([[1, 1]], np.int64)
+    news = News(turn=0, trials=trials, known=known)
     shared = Shared(pickle.dumps(news))
     for until_s in (0.0, math.inf):
         here.go_on(0, until_s, news=shared)
@@ -168,7 +170,7 @@ def test_an_island_reports_before_it_learns_and_learns_before_it_hears(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     here = Here(monkeypatch)
-    news = Shared(pickle.dumps(News(trials=[], known=np.zeros((0, 2), np.int64))))
+    news = Shared(pickle.dumps(News(turn=0, trials=[], known=np.zeros((0, 2), np.int64))))
     assert here.go_on(0)[0].count == 4
     assert len(here.search.trials) == 3, "the last one is reported, and nobody has learned from it"
     assert here.go_on(1, news=news)[0].count == 4
@@ -232,7 +234,9 @@ def test_a_worker_without_memory_does_nothing_more(monkeypatch: pytest.MonkeyPat
     what: Any = SimpleNamespace(evaluator=None, study=SimpleNamespace(files=None))
     orders = [(0, 0), (1, 0), (1, 1), (2, 0)]
     here = Host(what, "w0", Limits(), None, alone=True)
-    found = here.evaluate([Order(island=one, turn=turn, share=4) for one, turn in orders])
+    found = here.evaluate(
+        [Order(island=one, turn=turn, share=4, shares=(4,)) for one, turn in orders]
+    )
     assert [(report.island, report.turn) for report in found if isinstance(report, Report)] == (
         orders[:2]
     )
