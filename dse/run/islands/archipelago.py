@@ -200,11 +200,9 @@ class Archipelago:
 
     def _stored(self, island: int, turn: int, share: int) -> dict[int, Trial]:
         """Outcomes of an island's round that are known, by place."""
-        base = self._rounds.first(island, turn)
-        found = {}
+        found, numbers = {}, self._rounds.numbers(island, turn)
         for place in range(share):
-            number = self._rounds.number(island, base + place)
-            trial = self._trial(number)
+            trial = self._trial(numbers[place])
             if trial is not None:
                 found[place] = trial
         return found
@@ -241,10 +239,10 @@ class Archipelago:
         if report.made is None:
             return
         made: Made = report.made.value()
-        base = self._rounds.first(report.island, report.turn) + report.first
+        numbers = self._rounds.numbers(report.island, report.turn)
         known = made.known.tolist()
         for at, trial in enumerate(made.trials):
-            number = self._rounds.number(report.island, base + at)
+            number = numbers[report.first + at]
             if number < len(self.trials) or number in self._came.trials:
                 continue
             self._file(number, trial, made.rows[at], (known[2 * at], known[2 * at + 1]))

@@ -115,8 +115,8 @@ class Island:
 
     def _of_others(self, news: News) -> list[Trial]:
         """Trials that are none of this island's."""
-        owners, begin = self._rounds.owners(news.turn), self._rounds.begin(news.turn)
-        return [one for one in news.trials if owners[one.number - begin] != self._number]
+        own = set(self._rounds.numbers(self._number, news.turn))
+        return [one for one in news.trials if one.number not in own]
 
     def _told(self, trial: Trial, duplicates: int) -> None:
         if self._ahead:
@@ -137,9 +137,10 @@ class Island:
             known.extend((key, genome))
             self._ahead += 1
         trials: list[Trial | None] = []
+        numbers = self._rounds.numbers(self._number, order.turn)
         for row in rows:
-            stored = order.stored.get(row.number - base)
-            number = self._rounds.number(self._number, row.number)
+            place = row.number - base
+            stored, number = order.stored.get(place), numbers[place]
             new = replace(row, number=number, repeats=None, provenance=order.provenance)
             trials.append(None if stored and stored.design == row.design else new)
         facts = self._screen.worked_out()  # what nobody wants is not kept either

@@ -8,6 +8,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 AT_ONCE = 16
 """Designs that an island proposes at once: a lesson of `design`, which learns nothing between."""
 
@@ -16,7 +18,7 @@ _GROWN, _PART, _LONGEST = 320, 10, 1024
 most. A message and a wait for others then cost less, and more designs are evaluated at once."""
 
 _REMEMBERED = 8
-"""Rounds of which the numbers of all trials are kept."""
+"""Rounds of islands of which all numbers are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,12 @@ class Rounds:
         default_factory=list, init=False, repr=False, compare=False
     )
     """Trials that each island has made before each of these rounds, and before the next one."""
-    _kept: dict[int, Sequence[Sequence[int]]] = field(
+    _kept: dict[tuple[int, int], Sequence[int]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """Numbers of trials by island, of some rounds."""
+    """Numbers of trials by island and round, of some whose islands make unlike many."""
+    _are_even: list[bool] = field(default_factory=list, init=False, repr=False, compare=False)
+    """Whether all islands make as many, of those that are settled."""
 
     def __post_init__(self) -> None:
         self._firsts.append((0,) * self.islands)
@@ -69,6 +73,7 @@ class Rounds:
         assert turn == self.settled, "rounds are settled one after the other"
         assert sum(shares) == self.size(turn), "a round keeps its size"
         self._shares.append(tuple(shares))
+        self._are_even.append(len(set(shares)) == 1)
         pairs = zip(self._firsts[-1], shares, strict=True)
         self._firsts.append(tuple([before + own for before, own in pairs]))
 
@@ -94,30 +99,36 @@ class Rounds:
 
     def turn(self, island: int, own: int) -> int:
         """Round of the trial that is *own* of an island."""
-        last = 1
-        while self.first(island, last) <= own:
-            last *= 2
-        return bisect_right(range(last), own, key=lambda turn: self.first(island, turn)) - 1
+        further = own - self._firsts[-1][island]
+        if further < 0:
+            return bisect_right(self._firsts, own, key=lambda firsts: firsts[island]) - 1
+        mean = self._mean_begin(self.settled) + further
+        while self._begins[-1] <= mean:
+            self._mean_begin(len(self._begins))
+        return bisect_right(self._begins, mean) - 1
 
     def number(self, island: int, own: int) -> int:
         """Number in the study of the trial that is *own* of an island, both from 0."""
         turn = self.turn(island, own)
-        place = own - self.first(island, turn)
-        if self._is_even(turn):
-            return self.begin(turn) + place * self.islands + island
-        return self._numbers(turn)[island][place]
+        return self.numbers(island, turn)[own - self.first(island, turn)]
+
+    def numbers(self, island: int, turn: int) -> Sequence[int]:
+        """Numbers in the study of an island's trials of round *turn*."""
+        if turn < self.settled and not self._are_even[turn]:
+            return self._uneven(island, turn)
+        begin = self.begin(turn)
+        return range(begin + island, begin + self.size(turn), self.islands)
 
     def owners(self, turn: int) -> Sequence[int]:
         """Islands that make the trials of round *turn*, in the order of their numbers."""
-        shares, every = self.shares(turn), range(self.islands)
-        return [one for place in range(max(shares)) for one in every if shares[one] > place]
+        shares = np.array(self.shares(turn))
+        has_one = np.arange(shares.max())[:, None] < shares
+        owners: Sequence[int] = np.nonzero(has_one)[1].tolist()
+        return owners
 
     def share(self, island: int, turn: int, limit: int) -> int:
         """Trials of an island in round *turn* of a study of *limit* trials."""
-        if not self._is_even(turn):
-            return bisect_left(self._numbers(turn)[island], limit)
-        left = limit - self.begin(turn) - island
-        return min(max(-(-left // self.islands), 0), self.size(turn) // self.islands)
+        return bisect_left(self.numbers(island, turn), limit)
 
     def proposed(self, island: int, told: int) -> int:
         """Trials that an island has proposed once it knows the outcomes of *told* ones."""
@@ -127,19 +138,18 @@ class Rounds:
             return end
         return min(first + ((told - first) // AT_ONCE + 1) * AT_ONCE, end)
 
-    def _is_even(self, turn: int) -> bool:
-        return turn >= self.settled or len(set(self._shares[turn])) == 1
-
-    def _numbers(self, turn: int) -> Sequence[Sequence[int]]:
-        """Numbers of the trials of round *turn*, by island."""
-        found = self._kept.get(turn)
+    def _uneven(self, island: int, turn: int) -> Sequence[int]:
+        """Numbers of an island's trials of round *turn*, of which not all make as many."""
+        found = self._kept.get((island, turn))
         if found is None:
-            each: list[list[int]] = [[] for _ in range(self.islands)]
-            for number, island in enumerate(self.owners(turn), self.begin(turn)):
-                each[island].append(number)
+            shares = np.array(self._shares[turn])
+            places = np.arange(shares[island])
+            more = self.islands - np.searchsorted(np.sort(shares), places, side="right")
+            before = island - np.searchsorted(np.sort(shares[:island]), places, side="right")
+            first = self.begin(turn) + np.cumsum(more) - more  # of each place
             if len(self._kept) >= _REMEMBERED:
                 self._kept.pop(next(iter(self._kept)))
-            found = self._kept[turn] = each
+            found = self._kept[island, turn] = (first + before).tolist()
         return found
 
     def _mean_begin(self, turn: int) -> int:
