@@ -52,13 +52,13 @@ class Rounds:
     )
     """Numbers of trials by island and round, of some whose islands make unlike many."""
     _are_even: list[bool] = field(default_factory=list, init=False, repr=False, compare=False)
-    """Whether all islands make as many, of those that are settled."""
+    """Flags of the settled rounds: all islands make as many."""
 
     def __post_init__(self) -> None:
         self._firsts.append((0,) * self.islands)
 
     def anew(self) -> "Rounds":
-        """The same rounds, none of which is settled."""
+        """Copy of the rounds, none of which is settled."""
         return Rounds(islands=self.islands, length=self.length, grows=self.grows)
 
     @property
