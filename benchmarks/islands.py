@@ -100,8 +100,7 @@ class SleepingIslands(Crew):
 
     def _report(self, order: Order) -> Report:
         start_s = time.process_time()
-        base = self._rounds.first(order.island, order.turn)
-        numbers = [self._rounds.number(order.island, base + at) for at in range(order.share)]
+        numbers = self._rounds.numbers(order.island, order.turn)[: order.share]
         trials = [replace(self._found, number=number) for number in numbers]
         made = Made(
             trials=trials,

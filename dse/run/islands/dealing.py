@@ -18,7 +18,10 @@ _EVALUATED = 5.0
 that islands are for."""
 
 _LEAST, _MOST = 0.5, 1.5
-"""Share of an island in a round, by the mean one, at least and at most."""
+"""Share of an island that is aimed at, by the mean one, at least and at most.
+
+All shares are then made to add up to the round, which leaves each a third of the mean at least.
+"""
 
 Floats = list[float]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-AT_ONCE = 16
+_AT_ONCE = 16
 """Designs that an island proposes at once: a lesson of `design`, which learns nothing between."""
 
 _GROWN, _PART, _LONGEST = 320, 10, 1024
@@ -67,7 +67,10 @@ class Rounds:
         return len(self._shares)
 
     def settle(self, turn: int, shares: Sequence[int]) -> None:
-        """Let the islands make *shares* of round *turn*; those before it are settled, it may be."""
+        """Let the islands make *shares* of the first round that is not settled.
+
+        Nothing changes where round *turn* is settled already: several orders tell of one round.
+        """
         if turn < self.settled:
             return
         assert turn == self.settled, "rounds are settled one after the other"
@@ -136,7 +139,7 @@ class Rounds:
         first, end = self.first(island, turn), self.first(island, turn + 1)
         if self.size(turn) > self.length * self.islands:
             return end
-        return min(first + ((told - first) // AT_ONCE + 1) * AT_ONCE, end)
+        return min(first + ((told - first) // _AT_ONCE + 1) * _AT_ONCE, end)
 
     def _uneven(self, island: int, turn: int) -> Sequence[int]:
         """Numbers of an island's trials of round *turn*, of which not all make as many."""
