@@ -6,6 +6,7 @@ from dse.evaluate import EVALUATORS as EVALUATORS  # provisional
 from dse.evaluate import Evaluator as Evaluator  # provisional
 from dse.evaluate import EvaluatorInput as EvaluatorInput  # provisional
 from dse.evaluate.base import Account as Account  # provisional
+from dse.evaluate.priced import MachineCosts as MachineCosts  # provisional
 from dse.evaluate.simulator import SimulatorEvaluator as SimulatorEvaluator  # provisional
 from dse.objectives import CONSTRAINTS as CONSTRAINTS  # provisional
 from dse.objectives import OBJECTIVES as OBJECTIVES  # provisional

@@ -4,19 +4,18 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from math import inf, isfinite
 from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
 import simcore
 from dse.evaluate.failure import Failure, OwnCodeError, one_line, reason_of
 from dse.evaluate.levers import Moved
-from dse.evaluate.metrics import Metrics
-from dse.evaluate.priced import PricedMachine
+from dse.evaluate.metrics import Metrics, check_finite, check_metrics
+from dse.evaluate.priced import MachineCosts, PricedMachine
 from dse.evaluate.siblings import Siblings
 from dse.objectives import Goals
 from dse.space import Check, Design, Parameter, Value
-from simcore import InfeasibleError, Run, SimulationError
+from simcore import InfeasibleError, Run
 
 State = Literal["complete", "infeasible", "failed", "pruned"]
 
@@ -179,8 +178,8 @@ class Evaluator(ABC):
         has_levels: ``search.fidelity`` chooses among its network backends.
         has_bounds: No iteration is shorter than the lower bound of its run, where the backend has
             bounds: designs are screened, gaps proven.
-        has_exact_prices: Costs are those of the run's platform and the iteration time: known
-            beforehand but for the time, and priced anew at other prices.
+        has_exact_prices: Costs follow from the design's machine and the iteration time: known
+            beforehand but for the time.
         is_decided_by_run: Metrics depend on the run, its prices and the code alone, so that studies
             may share them (``execution.cache``). These need ``template = simcore.RunTemplate``.
         prices_itself: It gives costs without the study's ``cost``.
@@ -288,6 +287,11 @@ class Evaluator(ABC):
         """
         return iter(())
 
+    @classmethod
+    def machine_costs(cls, what: EvaluatorInput) -> MachineCosts | None:
+        """Costs of machines beforehand, of one that ``prices_itself``; None: not known so."""
+        return None
+
     def priced(self, design: Design, metrics: Mapping[str, float]) -> PricedMachine | None:
         """The machine that costs among *metrics* of *design* are of; None: costs are its own."""
         return None
@@ -349,9 +353,9 @@ def judge(measured: Measured, goals: Goals, fidelity: str) -> Evaluation:
         return _without_metrics(outcome, fidelity, duration_s)
     try:
         metrics = Metrics.of(outcome.metrics)
-        _check_metrics(metrics)
+        check_metrics(metrics)
         objectives, violations = goals.values(metrics), goals.violations(metrics)
-        _check_finite({**objectives, **violations})
+        check_finite({**objectives, **violations})
         is_feasible = all(value <= 0 for value in violations.values())
         reason = "" if is_feasible else "; ".join(goals.excesses(metrics))
     except Exception as error:
@@ -366,19 +370,6 @@ def judge(measured: Measured, goals: Goals, fidelity: str) -> Evaluation:
         reason=reason,
         duration_s=duration_s,
     )
-
-
-def _check_metrics(metrics: Metrics) -> None:
-    for name, value in metrics.plain().items():
-        if not 0 <= value < inf:  # written so that NaN fails too
-            rule = f"the evaluator must give a finite {name} of at least 0"
-            raise SimulationError(f"{rule}, but got {value!r}.")
-
-
-def _check_finite(values: Mapping[str, float]) -> None:
-    for name, value in values.items():
-        if not isfinite(value):
-            raise SimulationError(f"{name} must be a finite number, but got {value!r}.")
 
 
 def _without_metrics(error: Exception, fidelity: str, duration_s: float) -> Evaluation:

@@ -4,7 +4,10 @@ from abc import abstractmethod
 from array import array
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from functools import lru_cache
+from math import inf, isfinite
 from typing import Self
+
+from simcore import SimulationError
 
 _NAMES_KEPT = 64
 """Sets of names: one or two per evaluator."""
@@ -35,6 +38,29 @@ class PackedMetrics(Mapping[str, float]):
 def plain(metrics: Mapping[str, float]) -> Mapping[str, float]:
     """A dictionary of *metrics*, whatever their form; not to be changed."""
     return metrics.plain() if isinstance(metrics, PackedMetrics) else metrics
+
+
+def check_metrics(metrics: Mapping[str, float]) -> None:
+    """See whether an evaluator's numbers are finite and at least 0.
+
+    Raises:
+        SimulationError: One is not.
+    """
+    for name, value in plain(metrics).items():
+        if not 0 <= value < inf:  # written so that NaN fails too
+            rule = f"the evaluator must give a finite {name} of at least 0"
+            raise SimulationError(f"{rule}, but got {value!r}.")
+
+
+def check_finite(values: Mapping[str, float]) -> None:
+    """See whether all numbers are finite.
+
+    Raises:
+        SimulationError: One is not.
+    """
+    for name, value in values.items():
+        if not isfinite(value):
+            raise SimulationError(f"{name} must be a finite number, but got {value!r}.")
 
 
 class Metrics(PackedMetrics):

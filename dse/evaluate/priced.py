@@ -1,8 +1,24 @@
 """Machines that costs of designs are of."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from dse.space import Design
 from simcore import Platform
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineCosts:
+    """Costs that an evaluator knows of a design's machine without evaluating the design.
+
+    Attributes:
+        metrics: Gives them of a design, with units in their names; raises ``InfeasibleError``
+            where a part of the machine is not sold.
+        deciding: Names of the knobs that they depend on.
+    """
+
+    metrics: Callable[[Design], Mapping[str, float]]
+    deciding: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

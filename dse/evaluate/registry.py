@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from dse.evaluate.base import Evaluator, EvaluatorInput
 from simcore import ConfigError, Registry, RunTemplate, files_kept
@@ -16,7 +17,12 @@ _NEED_A_RUN = ("has_levels", "has_bounds", "has_exact_prices", "is_decided_by_ru
 
 def _check(evaluator: type[Evaluator]) -> None:
     """Refuse abilities that are those of a run file's runs, where ``run`` is something else."""
+    own: Any = evaluator.machine_costs
+    silent: Any = Evaluator.machine_costs
+    tells_costs = own.__func__ is not silent.__func__
     for name in _NEED_A_RUN:
+        if name == "has_exact_prices" and tells_costs:
+            continue
         if getattr(evaluator, name) and evaluator.template is not RunTemplate:
             rule = f"{name} needs template = simcore.RunTemplate"
             raise ConfigError(evaluator.__name__, rule, got=evaluator.template)

@@ -1,13 +1,14 @@
 """Prices of the machines of a study: exact before anything is simulated."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostMeter
+from dse.evaluate.priced import MachineCosts
 from dse.objectives import OBJECTIVES, Limit
 from dse.samplers.base import Prices
-from dse.space import Design, Value
+from dse.space import Design, Parameter, Value
 from dse.study.compile import Study
 from simcore import InfeasibleError, Run, plain_sum, unbuildable
 
@@ -42,17 +43,16 @@ class Machines:
     """
 
     def __init__(self, study: Study) -> None:
-        what = study.evaluator_input
-        self.knobs = tuple(
-            name
-            for name, parameter in study.space.parameters.items()
-            if any(path.startswith(_MACHINE) for path in parameter.targets or (name,))
-        )
+        self._what, parameters = study.evaluator_input, study.space.parameters
+        self._costs = study.evaluator.machine_costs(self._what) or self._costs_of_runs(parameters)
+        self.knobs = tuple(name for name in parameters if name in self._costs.deciding)
         self._known: dict[tuple[Value | None, ...], Mapping[str, float] | InfeasibleError] = {}
         self._objectives = [OBJECTIVES[name] for name in study.goals.objectives]
         self._limits = [limit for limit in study.goals.limits if is_of_machine(limit)]
-        self._runs, self._physical = DesignRuns(what), what.physical
-        self._meter = CostMeter.of(what)
+
+    @cached_property
+    def _runs(self) -> DesignRuns:
+        return DesignRuns(self._what)
 
     def run(self, design: Design) -> Run:
         """The run that *design* means."""
@@ -68,19 +68,33 @@ class Machines:
         return self._known[key]
 
     def _metrics(self, design: Design) -> Mapping[str, float] | InfeasibleError:
-        run = self._runs.run(design)
-        if self._physical and (error := unbuildable(run.platform)):
+        try:
+            return {"iteration_time_s": 1.0, **self._costs.metrics(design)}
+        except InfeasibleError as error:
             return error
-        bandwidth = plain_sum(
-            dimension.bandwidth_bytes_per_s for dimension in run.platform.dimensions
+
+    def _costs_of_runs(self, parameters: Mapping[str, Parameter]) -> MachineCosts:
+        """Costs of the platforms of a run file's runs, as the study's ``cost`` has them."""
+        meter = CostMeter.of(self._what)
+
+        def metrics(design: Design) -> Mapping[str, float]:
+            run = self.run(design)
+            if self._what.physical and (error := unbuildable(run.platform)):
+                raise error
+            bandwidth = plain_sum(
+                dimension.bandwidth_bytes_per_s for dimension in run.platform.dimensions
+            )
+            found = {"npu_bandwidth_bytes_per_s": float(bandwidth)}
+            if meter is not None:
+                found |= meter.metrics(run.platform, 1.0, run.workload.tokens)
+            return found
+
+        deciding = frozenset(
+            name
+            for name, parameter in parameters.items()
+            if any(path.startswith(_MACHINE) for path in parameter.targets or (name,))
         )
-        metrics = {"iteration_time_s": 1.0, "npu_bandwidth_bytes_per_s": float(bandwidth)}
-        if self._meter is not None:
-            try:
-                metrics |= self._meter.metrics(run.platform, 1.0, run.workload.tokens)
-            except InfeasibleError as error:
-                return error
-        return metrics
+        return MachineCosts(metrics=metrics, deciding=deciding)
 
     def amounts(self, design: Design) -> tuple[float, ...] | None:
         """Per objective its amount with an iteration of one second.

@@ -13,7 +13,7 @@ from dse.evaluate.designs.checks import RunFits
 from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostFile, CostMeter
-from dse.evaluate.priced import PricedMachine
+from dse.evaluate.priced import MachineCosts, PricedMachine
 from dse.evaluate.trusted import fills
 from dse.objectives import needed_metrics
 from dse.space import Check, Design, Value
@@ -30,6 +30,9 @@ from simcore import (
 _IMPLIED = frozenset({"plan.dp"})
 """Knobs that follow from those that MODEL-0 reads."""
 
+_GIVEN = ("iteration_time_s", "capital_cost_usd", "footprint_bytes", "memory_fill")
+"""Metrics that MODEL-0 gives."""
+
 
 class Model0Evaluator(Evaluator):
     """MODEL-0 on the study's model and machine; on the ViT-22B problem where it names none."""
@@ -37,7 +40,7 @@ class Model0Evaluator(Evaluator):
     fidelity = "model0"
     template = RunTemplate
     takes_scenarios = False
-    prices_itself = True
+    prices_itself = has_exact_prices = True
 
     def __init__(self, what: EvaluatorInput) -> None:
         super().__init__(what)
@@ -57,6 +60,23 @@ class Model0Evaluator(Evaluator):
         limit_bytes = 0.95 * self._problem.memory_bytes
         return Account({**metrics, "memory_fill": metrics["footprint_bytes"] / limit_bytes})
 
+    @classmethod
+    def machine_costs(cls, what: EvaluatorInput) -> MachineCosts:
+        evaluator, is_needed = cls(what), "capital_cost_usd" in needed_metrics(what.goals)
+        model, fixed = evaluator._model, evaluator._fixed
+
+        def metrics(design: Design) -> Mapping[str, float]:
+            cost_usd = model.capital_cost_usd({**fixed, **design})
+            if isfinite(cost_usd):
+                return {"capital_cost_usd": cost_usd}
+            if is_needed:
+                raise InfeasibleError("parts_are_sold", "has a part without a price")
+            return {}
+
+        known = {name for name in RUN_PATHS if name.startswith(("topology", "bandwidth"))}
+        deciding = known | {RUN_PATHS[name] for name in known}
+        return MachineCosts(metrics=metrics, deciding=frozenset(deciding))
+
     def checks(self) -> Sequence[Check]:
         names = (n for n in self.input.parameters if not n.endswith((".bandwidth", ".topology")))
         return [Check(holds=self._fits, deciding=frozenset(names))]
@@ -70,6 +90,7 @@ class Model0Evaluator(Evaluator):
         return True
 
     def check(self) -> None:
+        self._check_metrics()
         if self.input.run:
             _check_knows(RunChecker(self.input).check(), self.fidelity)
             _check_two_dimensions(self._problem)
@@ -81,6 +102,12 @@ class Model0Evaluator(Evaluator):
         for name, parameter in self.input.parameters.items():
             for value in parameter.choices or (parameter.low,):
                 self._check_value(design, name, value)
+
+    def _check_metrics(self) -> None:
+        own = {name for one in self.input.own for name in one.gives}
+        for name in sorted(needed_metrics(self.input.goals) - own - {*_GIVEN}):
+            rule = f"model0 gives {', '.join(_GIVEN)} alone; use the simulator"
+            raise ConfigError("objectives and constraints", rule, got=name)
 
     def _check_knobs(self) -> None:
         read = {*RUN_PATHS, *RUN_PATHS.values(), *_IMPLIED}

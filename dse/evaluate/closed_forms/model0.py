@@ -119,6 +119,14 @@ class Model0:
             "footprint_bytes": float(outcomes.footprint_bytes[0]),
         }
 
+    def capital_cost_usd(self, values: Mapping[str, object]) -> float:
+        """Price of the machine of the design with *values*, infinite where a part has none.
+
+        Raises:
+            ConfigError: A value is missing or of the wrong kind.
+        """
+        return float(_capital_cost_usd(self.problem, _one_design(values))[0])
+
     def check(self, values: Mapping[str, object]) -> None:
         """See whether the design with *values* can be built and fits, without timing it.
 
