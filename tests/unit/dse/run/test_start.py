@@ -29,7 +29,8 @@ def test_the_front_of_another_study_comes_first(tmp_path: Path, sampler: str) ->
     result = run_study(file, executor="serial")
     assert [design_key(row.design) for row in result.rows[: len(front)]] == front
     assert len({design_key(row.design) for row in result.rows}) == 40
-    assert result.summary["hypervolume"] >= first.summary["hypervolume"]
+    volumes = [one.summary["hypervolume"] for one in (result, first)]
+    assert volumes[0] >= volumes[1] * (1 - 1e-12)  # sums of the same parts in another order
 
 
 def test_a_design_by_hand_is_written_as_in_the_file(tmp_path: Path) -> None:

@@ -14,8 +14,10 @@ import pytest
 from store_changes import change_store
 
 import dse
-from dse.evaluate import Answer, Dispatcher, Task
+from dse.evaluate import EVALUATORS, Answer, Dispatcher, Evaluator, Task
+from dse.evaluate.base import Account
 from dse.evaluate.workers.local_pool import LocalCrew
+from dse.space import Design
 from dse.store.folder import StudyFolder
 from dse.study.compile import load_study_file
 from simcore import ConfigError, SimulationError
@@ -131,9 +133,23 @@ def test_a_killed_worker_costs_no_result() -> None:
     assert {a.evaluation.state for a in found.values()} <= {"complete", "infeasible"}
 
 
-def test_a_study_of_nothing_but_failures_gives_up(tmp_path: Path) -> None:
+class Powerless(Evaluator):
+    """An evaluator that promises nothing, and does not give what is asked."""
+
+    prices_itself = True
+
+    def account(self, design: Design) -> Account:
+        return Account({"iteration_time_s": 1.0})
+
+
+def test_a_study_of_nothing_but_failures_gives_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = {**dict(EVALUATORS.items()), "powerless": Powerless}
+    monkeypatch.setattr(EVALUATORS, "_entries", added)
     data = Path(load_study_file(STUDY).folder, STUDY).read_text()
     data = data.replace("capital_cost: minimise", "power: minimise")
+    data = data.replace("evaluator: model0", "evaluator: powerless")
     data = data[: data.index("reference_point")]
     file = tmp_path / "no_power.yaml"
     file.write_text(data)
