@@ -11,6 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dse.evaluate.designs.runs import DesignRuns
+from dse.space import Design
+from dse.study.compile import load_study_file
 from simcore.compute import COMPUTE_MODELS
 from simcore.engines.classes.by_classes import run_nodes
 from simcore.engines.events.input import Ints
@@ -22,6 +25,7 @@ from simcore.errors import InfeasibleError
 from simcore.kernels.stages import stage_layout as f
 from simcore.machine import Dimension, Platform, load_npu
 from simcore.machine.system import System
+from simcore.simulation import run_with_iteration
 from simcore.workload import Model, ParallelPlan, TrainingWorkload
 
 DECIDED: list[int] = []
@@ -142,3 +146,37 @@ def test_most_ties_are_decided_without_every_node() -> None:
         pytest.skip("the runs above were not part of this session")
     assert len(DECIDED) > 30
     assert len(UNDECIDED) < len(DECIDED) / 3
+
+
+MANY_TIES: Design = {
+    **{"plan.tp": 32, "plan.cp": 4, "plan.pp": 16, "plan.dp": 8, "plan.interleave": 4},
+    **{"plan.micro_batch": 1, "plan.zero_stage": 3, "plan.recompute": "none"},
+    **{f"platform.dimensions[{at}].npus": npus for at, npus in enumerate((32, 256, 2))},
+    **{
+        f"platform.dimensions[{at}].bandwidth": rate * 1e9
+        for at, rate in enumerate((450, 100, 12.5))
+    },
+    **{f"system.all_reduce[{at}]": "double_binary_tree" for at in range(2)},
+    "system.all_reduce[2]": "halving_doubling",
+    "system.collective_optimization": "local_bw_aware",
+    "system.chunks": 64,
+    "system.scheduling": "fifo",
+}
+"""A design of ``llama3_405b_16384.yaml`` with 256 micro-batches on 16 stages of 4 chunks each."""
+
+
+def test_a_run_with_thousands_of_ties_needs_no_other_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended, result = [], stages_run._result
+
+    def note(live: Ints, at: f.Layout, *, finished: bool) -> stages_run.PipelineRun:
+        ended.append((finished, int(live[f.DECISIONS])))
+        return result(live, at, finished=finished)
+
+    monkeypatch.setattr(stages_run, "_result", note)
+    study = load_study_file("llama3_405b_16384.yaml")
+    run = DesignRuns(study.evaluator_input).run(MANY_TIES)
+    short, _ = run_with_iteration(run)
+    assert all(finished for finished, _ in ended)
+    assert ended[-1][1] > 4096
+    whole, _ = run_with_iteration(run, every_node=True)
+    assert short.metrics() == whole.metrics()

@@ -28,7 +28,8 @@ unit or from its message on."""
 UNTRACED, BEGUN, WHOLE, LOST = range(4)
 """States of the tracing of a record; LOST: further on something happens that cannot be traced."""
 
-MOST_DECISIONS = 2**12
+MOST_DECISIONS = 2**15
+"""Room for so many orders: 256 micro-batches on 16 stages of 4 chunks each ask for some 5,000."""
 
 # An order that was decided: the one before of the same message (-1: none), the message, unit and
 # place of the node of its receiver, and -1: the message is first, 1: the node's end is.
