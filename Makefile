@@ -8,6 +8,9 @@ STUDY_ARGS ?=
 FIRST := $(addprefix tests/,unit/dse faults property golden)
 TEST_ARGS ?= $(FIRST) $(filter-out $(FIRST) tests/unit tests/support %.txt %/__pycache__,$(wildcard tests/* tests/unit/*))
 COVERAGE_TESTS ?= tests
+# Many tests wait for processes of their own: half as many workers again as cores keep these busy.
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+WORKERS ?= $(shell echo $$(( $(CORES) < 6 ? ($(CORES) * 3 + 1) / 2 : 8 )))
 
 # Some of the tests that run kernels: quick enough without the compiler, and without measured data
 # that a checkout may lack. What is left out by name takes minutes so, and reaches few lines more or none;
@@ -39,7 +42,7 @@ study: $(VENV)/.run-ready  ## Run the study STUDY; its results go to runs/
 	$(BIN)/python -m dse study $(STUDY) $(STUDY_ARGS)
 
 test: $(VENV)/.test-ready  ## Run the tests
-	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
 
 lint: $(VENV)/.test-ready  ## Format, lint and type checks
 	$(BIN)/ruff format --check .
