@@ -70,7 +70,7 @@ class Biller:
         lines += self._beside(lines)
         return Bill(
             lines=merged_lines(lines),
-            notes=notes,
+            notes=(*notes, *_without_server(platform, server)),
             ports_per_npu=plain_sum(fabric.ports_per_npu for fabric in wired),
             area_m2=self._parts["rack"].area_m2
             * plain_sum(x.count for x in lines if x.part == "rack"),
@@ -170,6 +170,17 @@ class Biller:
                 estimate=spares.estimate,
             ),
         ]
+
+
+def _without_server(platform: Platform, server: Part | None) -> Iterator[str]:
+    """Note on what is assumed of accelerators that the parts list has no server of."""
+    if server is None:
+        name = platform.npu.name
+        yield (
+            f"no server on the parts list holds {name}: its network cards are bought apart, a rack "
+            f"takes {npus_per_rack(None)} of it, and its power is its own; name it under "
+            "accelerators of a server among the price book's parts"
+        )
 
 
 def _bought(platform: Platform, inner: int, server: Part | None) -> int:

@@ -54,6 +54,24 @@ def test_a_domain_of_the_accelerator_is_in_its_price_and_a_larger_one_is_custom(
         assert "custom parts" in custom.notes[0]
 
 
+def test_a_copy_of_an_accelerator_is_told_to_have_no_server_until_one_lists_it() -> None:
+    known = machine("h100_80", ("switch", 8, 450), ("switch", 16, 50))
+    copy = known.model_copy(update={"npu": known.npu.model_copy(update={"name": "our_h100"})})
+    wanted, alone = BILLER.bill(known), BILLER.bill(copy)
+    assert not wanted.notes
+    assert [note for note in alone.notes if "no server on the parts list holds our_h100" in note]
+    assert alone.usd > wanted.usd  # for cards that the server has in its price
+    prices = load_prices()
+    server = Catalogue(prices.parts).server("h100_80")
+    assert server is not None
+    ours = server.model_copy(update={"accelerators": ("our_h100",)})
+    book = prices.model_copy(update={"parts": {**prices.parts, "our_server": ours}})
+    listed = Biller(book).bill(copy)
+    assert not listed.notes
+    assert listed.usd == wanted.usd
+    assert listed.power_w == wanted.power_w
+
+
 @pytest.mark.parametrize(
     ("npu", "domain", "domains", "bought"),
     [
