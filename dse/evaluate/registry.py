@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from inspect import getattr_static
 
 from dse.evaluate.base import Evaluator, EvaluatorInput
 from simcore import ConfigError, Registry, RunTemplate, files_kept
@@ -16,10 +16,12 @@ _NEED_A_RUN = ("has_levels", "has_bounds", "has_exact_prices", "is_decided_by_ru
 
 
 def _check(evaluator: type[Evaluator]) -> None:
-    """Refuse abilities that are those of a run file's runs, where ``run`` is something else."""
-    own: Any = evaluator.machine_costs
-    silent: Any = Evaluator.machine_costs
-    tells_costs = own.__func__ is not silent.__func__
+    """Refuse abilities that need a run file where ``run`` is none, and costs that are told late."""
+    costs = getattr_static(evaluator, "machine_costs")
+    if not isinstance(costs, classmethod | staticmethod):
+        rule = "must be a class method, which is asked before any evaluator is made"
+        raise ConfigError(f"{evaluator.__name__}.machine_costs", rule, got=type(costs).__name__)
+    tells_costs = costs is not getattr_static(Evaluator, "machine_costs")
     for name in _NEED_A_RUN:
         if name == "has_exact_prices" and tells_costs:
             continue

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
 from dse.evaluate.designs.runs import DesignRuns
+from dse.evaluate.metrics import check_metrics
 from dse.evaluate.money import CostMeter
 from dse.evaluate.priced import MachineCosts
 from dse.objectives import OBJECTIVES, Limit
@@ -69,9 +70,11 @@ class Machines:
 
     def _metrics(self, design: Design) -> Mapping[str, float] | InfeasibleError:
         try:
-            return {"iteration_time_s": 1.0, **self._costs.metrics(design)}
+            found = {"iteration_time_s": 1.0, **self._costs.metrics(design)}
         except InfeasibleError as error:
             return error
+        check_metrics(found)  # of code from outside, whose designs would else never be proposed
+        return found
 
     def _costs_of_runs(self, parameters: Mapping[str, Parameter]) -> MachineCosts:
         """Costs of the platforms of a run file's runs, as the study's ``cost`` has them."""

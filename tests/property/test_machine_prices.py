@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from itertools import islice
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,14 @@ import pytest
 import yaml
 from guide import part
 
-from dse.evaluate import EVALUATORS, build_evaluator
+from dse.evaluate import EVALUATORS, EvaluatorInput, build_evaluator
+from dse.evaluate.closed_forms.evaluators import Model0Evaluator
+from dse.evaluate.priced import MachineCosts
 from dse.objectives import OBJECTIVES
 from dse.proof.machines import machine_prices
 from dse.space import Design
 from dse.study.compile import Study, compile_study, find_study, load_study_file
-from simcore import ConfigError, InfeasibleError
+from simcore import ConfigError, InfeasibleError, SimulationError
 
 LADDER = [f"{n} GB/s" for n in range(20, 320, 20)]
 ROOT = Path(__file__).parents[2]
@@ -116,3 +119,22 @@ def test_a_metric_that_model0_does_not_give_is_refused_before_the_search(limit: 
     study = compile_study({k: v for k, v in P5.items() if k != "reference_point"} | asked)
     with pytest.raises(ConfigError, match=r"model0 gives iteration_time_s, .* but got 'power_w'"):
         build_evaluator(study.evaluator_input).check()
+
+
+def test_costs_that_are_no_numbers_end_the_study_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = from_outside()
+    told = MachineCosts(metrics=lambda design: {"capital_cost_usd": nan}, deciding=frozenset())
+    monkeypatch.setattr(study.evaluator, "machine_costs", lambda what: told)
+    prices = machine_prices(study)
+    assert prices is not None
+    with pytest.raises(SimulationError, match="must give a finite capital_cost_usd"):
+        prices.amounts(next(random_designs(study, 0)))
+
+
+def test_costs_that_need_an_evaluator_are_refused() -> None:
+    class Late(Model0Evaluator):
+        def machine_costs(self, what: EvaluatorInput) -> MachineCosts:  # type: ignore[override]
+            raise AssertionError
+
+    with pytest.raises(ConfigError, match=r"Late\.machine_costs: must be a class method"):
+        EVALUATORS.add("late", Late)
