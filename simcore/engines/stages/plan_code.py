@@ -30,6 +30,10 @@ from simcore.workload.schedules import SCHEDULES
 _NPUS = 4
 """Accelerators whose operator times one plan keeps."""
 
+_FAR_LONGER = 32
+"""So many times as long as the run that may show its steady state is an iteration whose program
+takes longer to write, page by page, than a run in vain does now and then."""
+
 
 class _Kept:
     """A graph, and what it takes in memory."""
@@ -46,8 +50,8 @@ class PlanCode:
     Attributes:
         batches: Micro-batches of the iteration.
         runs: Numbers of micro-batches to be tried, the last one is that of the iteration. A run
-            leaps over its steady state, so that a longer one costs little, while each in which none
-            shows is in vain: shorter ones have a quarter of the iteration at most.
+            leaps over its steady state, so that a longer one costs next to nothing, while one in
+            which none shows is in vain: a shorter one is tried where the iteration is far longer.
         short_runs: The same, where all nodes are followed, so that every longer run costs more, and
             a run is left as soon as it is seen to show no steady state.
         program: The program of the shortest run.
@@ -57,8 +61,8 @@ class PlanCode:
     def __init__(self, workload: Workload, plan: ParallelPlan, memo: Memo) -> None:
         self._workload, self.plan, self._memo = workload, plan, memo
         self.batches = microbatches(workload, plan)
-        quarter, most = self.batches // 4, 3 * self.batches // 4
-        self.runs = (*_short_runs(plan, self.batches, 2 * plan.pp, 2, quarter), self.batches)
+        far_fewer, most = self.batches // _FAR_LONGER, 3 * self.batches // 4
+        self.runs = (*_short_runs(plan, self.batches, 2 * plan.pp, 1, far_fewer), self.batches)
         self.short_runs = (
             *_short_runs(plan, self.batches, plan.pp, 1, most),
             *_short_runs(plan, self.batches, 2 * plan.pp, 2, most),
