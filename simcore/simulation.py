@@ -17,7 +17,7 @@ from simcore.engines.iteration import Iteration, IterationRunner
 from simcore.engines.local_training import run_mean
 from simcore.engines.moving import LOST
 from simcore.engines.stages.plan_code import plan_code
-from simcore.engines.stages.run import Workspace
+from simcore.engines.stages.workspace import Workspace
 from simcore.errors import SimulationError
 from simcore.formats.timeline.timeline import Timeline
 from simcore.machine import Platform

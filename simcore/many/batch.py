@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simcore.bounds.design_columns import Codes
 from simcore.checks import RunChecks
 from simcore.config import RunTemplate
-from simcore.engines.stages.run import Workspace
+from simcore.engines.stages.workspace import Workspace
 from simcore.errors import ConfigError, InfeasibleError
 from simcore.kernels.many import stage_rows, tables
 from simcore.kernels.many.row_times import time_rows
@@ -117,6 +117,7 @@ class Tables:
         self._remarked = Remarked()
         self._lists = Lists()
         self._workspace = memo.of("workspace", None, Workspace)
+        self._workspace.take_large_pages()
         self._seen: tuple[int, ...] = ()
         self._countable: Countable | None = None
         self._verdicts: dict[tuple[int, int], str | InfeasibleError] = {}

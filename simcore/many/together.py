@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcore.engines.collectives.members import Subsystem
-from simcore.engines.stages.run import Workspace
+from simcore.engines.stages.workspace import Workspace
 from simcore.kernels.many import tables
 from simcore.many.figures import Figures
 from simcore.many.groups import Outcomes, Prepared, run_groups

@@ -11,7 +11,8 @@ from one_switch import ends_on_one_switch
 
 from simcore.engines.stages.code import PipelineCode
 from simcore.engines.stages.plan_code import PlanCode
-from simcore.engines.stages.run import PipelineRun, Times, Workspace, run_pipeline
+from simcore.engines.stages.run import PipelineRun, Times, run_pipeline
+from simcore.engines.stages.workspace import Workspace
 from simcore.kernels.npu import layout as n
 from simcore.kernels.stages import stage_layout as f
 from simcore.machine.system import ExecutionProfile

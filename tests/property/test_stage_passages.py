@@ -7,7 +7,8 @@ import pytest
 from one_switch import ends_on_one_switch
 
 from simcore.engines.stages.plan_code import PlanCode
-from simcore.engines.stages.run import PipelineRun, Times, Workspace, layout_of, run_pipeline
+from simcore.engines.stages.run import PipelineRun, Times, layout_of, run_pipeline
+from simcore.engines.stages.workspace import Workspace
 from simcore.kernels.stages import stage_layout as f
 from simcore.machine.system import ExecutionProfile
 from simcore.memo import Memo

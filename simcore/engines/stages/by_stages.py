@@ -9,7 +9,8 @@ from simcore.engines.classes.run import Ran
 from simcore.engines.machine_times import MachineTimes, ProgramTimes
 from simcore.engines.stages.code import PipelineCode
 from simcore.engines.stages.plan_code import PlanCode
-from simcore.engines.stages.run import PipelineRun, Times, Workspace, run_pipeline
+from simcore.engines.stages.run import PipelineRun, Times, run_pipeline
+from simcore.engines.stages.workspace import Workspace
 
 
 def run_by_stages(known: PlanCode, times: ProgramTimes, machine: MachineTimes) -> Ran | None:
