@@ -1,9 +1,12 @@
 """How fast a study's trials come by the clock, by islands and workers of this machine.
 
     python benchmarks/islands_by_clock.py [--study llm_gpt.yaml] [--trials 1000 6000]
-        [--runs 1x0 2x1 2x2] [--repeat 1]
+        [--runs 1x0 2x1 2x1*2 2x2] [--repeat 1]
 
 A run ``NxW`` has N islands on W worker processes; W = 0 is the driver itself, which has one search.
+``NxW*K`` is K such studies at once, whose mean is told: cores that share a processor are slower
+when all are busy, so that 2x2 is compared with 2x1*2 for what islands cost, and with 2x1 for what
+a second core of this machine adds.
 Timed is what comes between two trials, start-up and the end of the study apart, everything else in:
 proposing, evaluating, storing. Each run is a process of its own; several times over if asked. CPU
 seconds are those of the driver between the same trials. The last line is one JSON object.
@@ -16,6 +19,7 @@ import os
 import tempfile
 import time
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import dse
@@ -23,7 +27,7 @@ from dse.cli.running import Progress
 from dse.study.trials import Trial
 
 TRIALS = (1000, 6000)
-RUNS = ("1x0", "2x1", "2x2")
+RUNS = ("1x0", "2x1", "2x1*2", "2x2")
 
 
 class Clock(Progress):
@@ -64,22 +68,31 @@ def _note(given: argparse.Namespace, run: str, into: "multiprocessing.Queue[Any]
     into.put(timed(given.study, islands, workers, tuple(given.trials)))
 
 
+def _mean(given: argparse.Namespace, run: str) -> dict[str, float]:
+    """``timed`` in a new process, or the mean of several at once."""
+    fresh = multiprocessing.get_context("spawn")
+    one, _, times = run.partition("*")
+    told: multiprocessing.Queue[Any] = fresh.Queue()
+    every = [fresh.Process(target=_note, args=(given, one, told)) for _ in range(int(times or 1))]
+    for process in every:
+        process.start()
+    found = [told.get() for _ in every]
+    for process in every:
+        process.join()
+    return {name: fmean(one[name] for one in found) for name in found[0]}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--study", default="llm_gpt.yaml")
     parser.add_argument("--trials", type=int, nargs=2, default=list(TRIALS))
-    parser.add_argument("--runs", nargs="+", default=list(RUNS), metavar="NxW")
+    parser.add_argument("--runs", nargs="+", default=list(RUNS), metavar="NxW[*K]")
     parser.add_argument("--repeat", type=int, default=1)
     given = parser.parse_args()
-    fresh = multiprocessing.get_context("spawn")
     rows = []
     for _ in range(given.repeat):
         for run in given.runs:
-            told: multiprocessing.Queue[Any] = fresh.Queue()
-            process = fresh.Process(target=_note, args=(given, run, told))
-            process.start()
-            found = told.get()
-            process.join()
+            found = _mean(given, run)
             rows.append({"run": run, **found})
             rate = (given.trials[1] - given.trials[0]) / found["clock_s"]
             driver_s = found["driver_cpu_s"]
