@@ -21,6 +21,7 @@ from simcore import (
     simulate_many,
 )
 from simcore.bounds import DesignColumns
+from simcore.engines.stages import plan_code
 from simcore.many import batch
 from simcore.many.plans import PlanRow
 
@@ -122,6 +123,18 @@ def _bytes(found: Simulations, rows: Sequence[int]) -> list[tuple[object, ...]]:
         (found.iteration_time_ns[row], found.metrics_of(row), found.state[row], found.reason(row))
         for row in rows
     ]
+
+
+@pytest.mark.parametrize("name", ["llama3_405b_16384", "llm_gpt"])
+def test_results_are_the_same_where_shorter_runs_are_tried_first(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = _drawn(name, 120, seed=4)
+    found = [simulate_many(template, _columns(values)) for template, values in every]
+    monkeypatch.setattr(plan_code, "_FAR_LONGER", 2)
+    for (template, values), whole in zip(every, found, strict=True):
+        again = simulate_many(template, _columns(values))
+        assert _bytes(again, range(len(values))) == _bytes(whole, range(len(values)))
 
 
 @pytest.mark.parametrize("name", ["p1_cosmic_1024", "llm_gpt"])
