@@ -23,7 +23,7 @@ import yaml
 
 import dse
 from dse.evaluate import EVALUATORS
-from dse.evaluate.base import Account
+from dse.evaluate.base import Account, EvaluatorInput
 from dse.evaluate.simulator import SimulatorEvaluator
 from dse.space import Design
 from dse.study.compile import Study
@@ -43,7 +43,11 @@ class Formula(SimulatorEvaluator):
     Nothing that is known beforehand of simulated times and prices holds of them.
     """
 
-    has_levels = has_bounds = has_exact_prices = is_decided_by_run = counts_traffic = False
+    has_levels = has_bounds = is_decided_by_run = counts_traffic = False
+
+    @classmethod
+    def machine_costs(cls, what: EvaluatorInput) -> None:
+        return None
 
     def account(self, design: Design) -> Account:
         FIRST.setdefault("s", time.process_time())

@@ -178,8 +178,6 @@ class Evaluator(ABC):
         has_levels: ``search.fidelity`` chooses among its network backends.
         has_bounds: No iteration is shorter than the lower bound of its run, where the backend has
             bounds: designs are screened, gaps proven.
-        has_exact_prices: Costs follow from the design's machine and the iteration time: known
-            beforehand but for the time.
         is_decided_by_run: Metrics depend on the run, its prices and the code alone, so that studies
             may share them (``execution.cache``). These need ``template = simcore.RunTemplate``.
         prices_itself: It gives costs without the study's ``cost``.
@@ -194,7 +192,6 @@ class Evaluator(ABC):
     takes_scenarios: ClassVar[bool] = True
     has_levels: ClassVar[bool] = False
     has_bounds: ClassVar[bool] = False
-    has_exact_prices: ClassVar[bool] = False
     is_decided_by_run: ClassVar[bool] = False
     prices_itself: ClassVar[bool] = False
     counts_traffic: ClassVar[bool] = False
@@ -289,7 +286,11 @@ class Evaluator(ABC):
 
     @classmethod
     def machine_costs(cls, what: EvaluatorInput) -> MachineCosts | None:
-        """Costs of machines beforehand, of one that ``prices_itself``; None: not known so."""
+        """Costs of machines, known before a design is evaluated; None: they are not.
+
+        They are those that ``account`` gives, those in proportion to the iteration time for one of
+        a second.
+        """
         return None
 
     def priced(self, design: Design, metrics: Mapping[str, float]) -> PricedMachine | None:

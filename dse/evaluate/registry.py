@@ -12,7 +12,7 @@ DEFAULT_EVALUATOR = "simulator"
 OWN = "own"
 """Evaluator that leaves all metrics to the study's ``metrics``."""
 
-_NEED_A_RUN = ("has_levels", "has_bounds", "has_exact_prices", "is_decided_by_run")
+_NEED_A_RUN = ("has_levels", "has_bounds", "is_decided_by_run")
 
 
 def _check(evaluator: type[Evaluator]) -> None:
@@ -21,10 +21,7 @@ def _check(evaluator: type[Evaluator]) -> None:
     if not isinstance(costs, classmethod | staticmethod):
         rule = "must be a class method, which is asked before any evaluator is made"
         raise ConfigError(f"{evaluator.__name__}.machine_costs", rule, got=type(costs).__name__)
-    tells_costs = costs is not getattr_static(Evaluator, "machine_costs")
     for name in _NEED_A_RUN:
-        if name == "has_exact_prices" and tells_costs:
-            continue
         if getattr(evaluator, name) and evaluator.template is not RunTemplate:
             rule = f"{name} needs template = simcore.RunTemplate"
             raise ConfigError(evaluator.__name__, rule, got=evaluator.template)

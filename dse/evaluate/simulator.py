@@ -10,11 +10,12 @@ from dse.evaluate.base import Account, Evaluator, EvaluatorInput
 from dse.evaluate.designs.assign import backends_of
 from dse.evaluate.designs.checks import RunFits, checks_of
 from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
+from dse.evaluate.designs.run_costs import costs_of_runs
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.designs.together import Joined, TogetherDesigns
 from dse.evaluate.levers import Moved, moved_platforms, priced_move
 from dse.evaluate.money import CostMeter
-from dse.evaluate.priced import PricedMachine
+from dse.evaluate.priced import MachineCosts, PricedMachine
 from dse.evaluate.siblings import Siblings
 from dse.evaluate.trusted import RunBands, fills, little_known, siblings_of
 from dse.space import Check, Design, Parameter, Value
@@ -114,7 +115,7 @@ class SimulatorEvaluator(Evaluator):
     """Names in the run and prices are read once; designs share what they have in common."""
 
     template = RunTemplate
-    has_levels = has_bounds = has_exact_prices = is_decided_by_run = counts_traffic = True
+    has_levels = has_bounds = is_decided_by_run = counts_traffic = True
     takes_many = True
 
     def __init_subclass__(cls) -> None:
@@ -171,6 +172,10 @@ class SimulatorEvaluator(Evaluator):
         """
         bounded = self._margin is not None
         return self._simulator.simulate(run, memory=bounded, margin=self._margin or 0.0)
+
+    @classmethod
+    def machine_costs(cls, what: EvaluatorInput) -> MachineCosts | None:
+        return costs_of_runs(what)
 
     def account(self, design: Design) -> Account:
         run = self.run(design)

@@ -339,9 +339,13 @@ def check_bounded_objectives(study: Study) -> None:
         ConfigError: One does not, or is not.
     """
     for name, sense in study.goals.objectives.items():
-        if sense != "minimise" or set(OBJECTIVES[name].metrics) - PER_TIME - OF_MACHINE:
+        metrics = set(OBJECTIVES[name].metrics)
+        if sense != "minimise" or metrics - PER_TIME - OF_MACHINE:
             rule = "bounds are known for objectives of time and cost that are minimised"
             raise ConfigError(f"objectives.{name}", rule, got=sense)
+        if metrics - machines_of(study).known:
+            rule = "bounds of costs need an evaluator that tells them beforehand (machine_costs)"
+            raise ConfigError(f"objectives.{name}", rule, got=study.file.evaluator)
 
 
 def why_blind(study: Study) -> str:

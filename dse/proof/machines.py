@@ -5,13 +5,12 @@ from functools import cached_property, lru_cache
 
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.metrics import check_metrics
-from dse.evaluate.money import CostMeter
 from dse.evaluate.priced import MachineCosts
-from dse.objectives import OBJECTIVES, Limit
+from dse.objectives import OBJECTIVES, Limit, needed_metrics
 from dse.samplers.base import Prices
-from dse.space import Design, Parameter, Value
+from dse.space import Design, Value
 from dse.study.compile import Study
-from simcore import InfeasibleError, Run, plain_sum, unbuildable
+from simcore import InfeasibleError, Run, SimulationError
 
 PER_TIME = frozenset(
     {"iteration_time_s", "usd_per_token", "energy_j", "energy_j_per_token", "carbon_kg_per_token"}
@@ -32,24 +31,28 @@ OF_MACHINE = frozenset(
 MACHINES_KEPT = 1 << 14
 """Machines that are remembered, some 1 kB each; then they are forgotten, which costs time alone."""
 
-_MACHINE = ("platform.", "workload.")
-"""Starts of the paths that the price of a machine and of a token depends on."""
+_TIME = frozenset({"iteration_time_s"})
+
+_NO_COSTS = MachineCosts(metrics=lambda design: {}, deciding=frozenset())
 
 
 class Machines:
     """The machines of a study's designs; each is priced once.
 
     Attributes:
+        have_costs: Costs are known beforehand; else machines have none.
         knobs: Names of the knobs that the metrics of a machine depend on.
     """
 
     def __init__(self, study: Study) -> None:
         self._what, parameters = study.evaluator_input, study.space.parameters
-        self._costs = study.evaluator.machine_costs(self._what) or self._costs_of_runs(parameters)
+        told = study.evaluator.machine_costs(self._what)
+        self.have_costs, self._costs = told is not None, told or _NO_COSTS
         self.knobs = tuple(name for name in parameters if name in self._costs.deciding)
         self._known: dict[tuple[Value | None, ...], Mapping[str, float] | InfeasibleError] = {}
+        self._asked = needed_metrics(study.goals) & self.known
         self._objectives = [OBJECTIVES[name] for name in study.goals.objectives]
-        self._limits = [limit for limit in study.goals.limits if is_of_machine(limit)]
+        self._limits = [limit for limit in study.goals.limits if self.decide(limit)]
 
     @cached_property
     def _runs(self) -> DesignRuns:
@@ -74,30 +77,19 @@ class Machines:
         except InfeasibleError as error:
             return error
         check_metrics(found)  # of code from outside, whose designs would else never be proposed
+        if missing := self._asked - found.keys():
+            rule = f"machine_costs of {self._what.name} must give {', '.join(sorted(missing))}"
+            raise SimulationError(f"{rule}, which the study asks for, as account does.")
         return found
 
-    def _costs_of_runs(self, parameters: Mapping[str, Parameter]) -> MachineCosts:
-        """Costs of the platforms of a run file's runs, as the study's ``cost`` has them."""
-        meter = CostMeter.of(self._what)
+    @property
+    def known(self) -> frozenset[str]:
+        """Metrics that follow from a design's machine and its iteration time."""
+        return PER_TIME | OF_MACHINE if self.have_costs else _TIME
 
-        def metrics(design: Design) -> Mapping[str, float]:
-            run = self.run(design)
-            if self._what.physical and (error := unbuildable(run.platform)):
-                raise error
-            bandwidth = plain_sum(
-                dimension.bandwidth_bytes_per_s for dimension in run.platform.dimensions
-            )
-            found = {"npu_bandwidth_bytes_per_s": float(bandwidth)}
-            if meter is not None:
-                found |= meter.metrics(run.platform, 1.0, run.workload.tokens)
-            return found
-
-        deciding = frozenset(
-            name
-            for name, parameter in parameters.items()
-            if any(path.startswith(_MACHINE) for path in parameter.targets or (name,))
-        )
-        return MachineCosts(metrics=metrics, deciding=deciding)
+    def decide(self, limit: Limit) -> bool:
+        """True if the machine alone decides if the limit is kept."""
+        return (self.known & OF_MACHINE).issuperset(limit.metric.metrics)
 
     def amounts(self, design: Design) -> tuple[float, ...] | None:
         """Per objective its amount with an iteration of one second.
@@ -122,11 +114,6 @@ def machines_of(study: Study) -> Machines:
     return Machines(study)
 
 
-def is_of_machine(limit: Limit) -> bool:
-    """True if the machine alone decides if the limit is kept."""
-    return OF_MACHINE.issuperset(limit.metric.metrics)
-
-
 def machine_prices(study: Study) -> Prices | None:
     """Exact facts about the designs of *study*, where all but their time is.
 
@@ -136,11 +123,11 @@ def machine_prices(study: Study) -> Prices | None:
     metrics = {name for objective in objectives for name in objective.metrics}
     minimises = all(sense == "minimise" for sense in study.goals.objectives.values())
     is_timed = bool(metrics & PER_TIME)
-    if not study.evaluator.has_exact_prices or study.goals.scenarios:
-        return None
-    if not minimises or not is_timed or metrics - PER_TIME - OF_MACHINE:
+    if study.goals.scenarios or not minimises or not is_timed or metrics - PER_TIME - OF_MACHINE:
         return None
     machines = machines_of(study)
+    if not machines.have_costs:
+        return None
     return Prices(
         powers=tuple(sum(n in PER_TIME for n in objective.metrics) for objective in objectives),
         amounts=machines.amounts,

@@ -14,7 +14,7 @@ from dse.evaluate.base import BOUND
 from dse.objectives import Limit
 from dse.proof.designs import check_bounded, objection, plan_knobs, why_blind
 from dse.proof.least import least_metrics
-from dse.proof.machines import OF_MACHINE, PER_TIME
+from dse.proof.machines import OF_MACHINE, machines_of
 from dse.rank.pareto import Front, beaten, no_worse, non_dominated
 from dse.samplers.design import Genome, Genomes, GenomeSpace
 from dse.samplers.design.archive import KeyTable
@@ -107,7 +107,8 @@ class StudyScreen(NoScreen):
         self._study, self._evaluator = study, evaluator
         self._compares = not why_blind(study)
         self._is_bounded = study.file.search.screening and not objection(check_bounded, study)
-        limits = tuple(limit for limit in study.goals.limits if _is_decided(limit))
+        known = machines_of(study).known if self._is_bounded else frozenset[str]()
+        limits = tuple(limit for limit in study.goals.limits if _is_decided(limit, known))
         self._decided = replace(study.goals, limits=limits)
         self.genomes = GenomeSpace(study.space)
         self.checks = evaluator.checks()
@@ -342,7 +343,10 @@ def _infeasible(excess: Mapping[str, float], reason: str) -> Evaluation:
     return Evaluation(state="infeasible", constraints=excess, fidelity=BOUND, reason=reason)
 
 
-def _is_decided(limit: Limit) -> bool:
-    """True if a least time and the exact price of a machine may show that the limit is exceeded."""
+def _is_decided(limit: Limit, known: frozenset[str]) -> bool:
+    """True if a least time and the exact price of a machine may show that the limit is exceeded.
+
+    *known*: metrics that follow from these two.
+    """
     metrics = set(limit.metric.metrics)
-    return metrics <= OF_MACHINE or (limit.sense == "at_most" and metrics <= OF_MACHINE | PER_TIME)
+    return metrics <= known & OF_MACHINE or (limit.sense == "at_most" and metrics <= known)

@@ -23,6 +23,7 @@ from dse.proof.designs import check_visits_all, why_unproven
 from dse.proof.proposer import ProvingProposer
 from dse.proof.prove import Prover
 from dse.proof.screening import StudyScreen
+from dse.proof.told_costs import ToldCosts
 from dse.provenance import Provenance, next_number, provenance_summary
 from dse.reasons.waits import reasons_summary
 from dse.results.baseline import baseline_summary
@@ -71,11 +72,10 @@ class Runner:
         self._folder = StudyFolder(Path(out)) if out is not None else None
         self._resume, self._retries, self._accepts = resume, retry_failed, accept_changes
         self._watcher = watcher or Unwatched()
-        self._streak = FailureStreak()
+        self._watches = (FailureStreak(), ToldCosts(study))
         self._prover: Prover | None = None
         self._refinement: Refinement | None = None
-        self._is_whole = False
-        self._kept = MAX_ROWS
+        self._is_whole, self._kept = False, MAX_ROWS
         self._starts: list[Design] = []
         self._learned = Learned()
         self._provenances: list[Provenance] = []
@@ -337,7 +337,8 @@ class Runner:
         if self._prover is not None:
             self._prover.learn(trial.design, trial.evaluation)
         self._watcher.folded(trial, duplicates)
-        self._streak.add(trial)
+        for watch in self._watches:
+            watch.add(trial)
 
     def _ended(
         self, run: Callable[[], None], state: Callable[[], tuple[list[Trial], int]]

@@ -11,6 +11,7 @@ from dse.evaluate.closed_forms.model0 import RUN_PATHS, Model0
 from dse.evaluate.closed_forms.problem import VIT22B_64, Problem
 from dse.evaluate.designs.checks import RunFits
 from dse.evaluate.designs.run_check import RunChecker, errors_named_for_run
+from dse.evaluate.designs.run_costs import costs_of_runs
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.money import CostFile, CostMeter
 from dse.evaluate.priced import MachineCosts, PricedMachine
@@ -40,7 +41,7 @@ class Model0Evaluator(Evaluator):
     fidelity = "model0"
     template = RunTemplate
     takes_scenarios = False
-    prices_itself = has_exact_prices = True
+    prices_itself = True
 
     def __init__(self, what: EvaluatorInput) -> None:
         super().__init__(what)
@@ -141,7 +142,6 @@ class LibraEvaluator(Evaluator):
     fidelity = "libra"
     template = RunTemplate
     takes_scenarios = False
-    has_exact_prices = True
 
     def __init__(self, what: EvaluatorInput) -> None:
         super().__init__(what)
@@ -163,6 +163,10 @@ class LibraEvaluator(Evaluator):
         if self._meter is not None:
             metrics |= self._meter.metrics(run.platform, time_s, run.workload.tokens)
         return Account(metrics)
+
+    @classmethod
+    def machine_costs(cls, what: EvaluatorInput) -> MachineCosts | None:
+        return costs_of_runs(what)
 
     def priced(self, design: Design, metrics: Mapping[str, float]) -> PricedMachine | None:
         run = self._runs.run(design)

@@ -1,0 +1,95 @@
+"""Costs of an evaluator from outside: what is concluded from them is what it says of them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from small_study import STUDY, exact_front, searched
+
+from dse.evaluate import EVALUATORS
+from dse.evaluate.base import Account, EvaluatorInput
+from dse.evaluate.priced import MachineCosts
+from dse.evaluate.simulator import SimulatorEvaluator
+from dse.proof.designs import why_blind, why_unproven
+from dse.space import Design
+from dse.study.compile import compile_study
+from simcore import SimulationError
+
+
+def cheaper(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Costs a hundredth of those of the price book, and the other way round."""
+    told = dict(metrics)
+    if "capital_cost_usd" in told:
+        told["capital_cost_usd"] = 1e10 / told["capital_cost_usd"]
+    return told
+
+
+class OldCosts(SimulatorEvaluator):
+    """Changes costs, and does not say so."""
+
+    def account(self, design: Design) -> Account:
+        found = super().account(design)
+        return replace(found, metrics=cheaper(found.metrics))
+
+
+class NoCosts(OldCosts):
+    """Says that they are not known beforehand."""
+
+    @classmethod
+    def machine_costs(cls, what: EvaluatorInput) -> MachineCosts | None:
+        return None
+
+
+class NewCosts(OldCosts):
+    """Tells them beforehand."""
+
+    @classmethod
+    def machine_costs(cls, what: EvaluatorInput) -> MachineCosts | None:
+        told = super().machine_costs(what)
+        assert told is not None
+        return replace(told, metrics=lambda design: cheaper(told.metrics(design)))
+
+
+@pytest.fixture(autouse=True)
+def _with_those_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = {"old_costs": OldCosts, "no_costs": NoCosts, "new_costs": NewCosts}
+    monkeypatch.setattr(EVALUATORS, "_entries", {**dict(EVALUATORS.items()), **own})
+
+
+def file(evaluator: str, **changed: Any) -> dict[str, Any]:
+    return {**STUDY, "evaluator": evaluator, **changed}
+
+
+@pytest.mark.parametrize("evaluator", ["no_costs", "new_costs"])
+def test_no_design_of_the_front_is_left_out(evaluator: str) -> None:
+    study = compile_study(file(evaluator))
+    found = searched(file(evaluator), sampler="exhaustive", trials=5000)
+    rows = [found.rows[at] for at in found.front]
+    points = {tuple(row.evaluation.objectives.values()) for row in rows}
+    assert points == exact_front(study)
+    pruned = sum(row.state == "pruned" for row in found.rows)
+    assert (pruned > 0) == (evaluator == "new_costs")
+
+
+def test_costs_have_bounds_where_they_are_told_beforehand() -> None:
+    assert why_blind(compile_study(file("simulator"))) == ""
+    assert why_blind(compile_study(file("new_costs"))) == ""
+    reason = why_unproven(compile_study(file("no_costs")))
+    assert "bounds of costs need an evaluator that tells them beforehand (machine_costs)" in reason
+    of_time = file("no_costs", objectives={"iteration_time": "minimise"})
+    assert why_unproven(compile_study(of_time)) == ""
+
+
+@pytest.mark.parametrize("islands", [1, 2])
+def test_costs_that_account_does_not_give_end_the_study_by_name(islands: int) -> None:
+    with pytest.raises(SimulationError, match=r"old_costs gives .* capital_cost_usd in trial \d+"):
+        searched(file("old_costs"), islands=islands)
+
+
+def test_a_limit_on_costs_that_are_not_known_is_left_to_the_evaluation() -> None:
+    limit = [{"objective": "capital_cost", "at_most": "1 USD"}]
+    asked = file("no_costs", constraints=limit, objectives={"iteration_time": "minimise"})
+    measured = [row for row in searched(asked, trials=20).rows if row.evaluation.is_measured]
+    assert measured
+    assert not any(row.is_feasible for row in measured)
