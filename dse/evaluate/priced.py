@@ -15,10 +15,13 @@ class MachineCosts:
         metrics: Gives them of a design, with units in their names; raises ``InfeasibleError``
             where a part of the machine is not sold.
         deciding: Names of the knobs that they depend on.
+        rise: None of them falls where an NPU count or a bandwidth rises; gaps are proven with such
+            costs alone.
     """
 
     metrics: Callable[[Design], Mapping[str, float]]
     deciding: frozenset[str]
+    rise: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from dse.evaluate import EVALUATORS
 from dse.evaluate.base import ScenarioInput
 from dse.evaluate.designs.assign import backends_of, moved_path, trimmed_run
 from dse.evaluate.designs.checks import checks_of
-from dse.evaluate.money import CostFile, CostMeter
+from dse.evaluate.money import CostFile
 from dse.objectives import OBJECTIVES
 from dse.proof.machines import MACHINES_KEPT, OF_MACHINE, PER_TIME, machines_of
 from dse.proof.ranges import with_cells
@@ -325,11 +325,11 @@ def check_comparable(study: Study) -> None:
         ConfigError: The designs have no bounds, or an objective has none.
     """
     check_bounded(study)
-    meter = CostMeter.of(study.evaluator_input)
-    if meter is not None and not meter.rises:
-        rule = "power of parts falls with some faster ones, so a gap needs another cost model"
-        raise ConfigError("cost.model", rule, got=study.file.cost and study.file.cost.model)
     check_bounded_objectives(study)
+    if not machines_of(study).costs_rise:
+        rule = "some cost, or power, may fall with a faster part, so a gap needs others that rise"
+        given = f"cost.model {study.file.cost.model}" if study.file.cost else "machine_costs"
+        raise ConfigError("evaluator", rule, got=f"{study.file.evaluator} with {given}")
 
 
 def check_bounded_objectives(study: Study) -> None:

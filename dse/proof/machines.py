@@ -41,6 +41,7 @@ class Machines:
 
     Attributes:
         have_costs: Costs are known beforehand; else machines have none.
+        costs_rise: None of those that the study asks for falls where a bandwidth rises.
         knobs: Names of the knobs that the metrics of a machine depend on.
     """
 
@@ -51,6 +52,7 @@ class Machines:
         self.knobs = tuple(name for name in parameters if name in self._costs.deciding)
         self._known: dict[tuple[Value | None, ...], Mapping[str, float] | InfeasibleError] = {}
         self._asked = needed_metrics(study.goals) & self.known
+        self.costs_rise = self._costs.rise or self._asked <= _TIME
         self._objectives = [OBJECTIVES[name] for name in study.goals.objectives]
         self._limits = [limit for limit in study.goals.limits if self.decide(limit)]
 

@@ -18,10 +18,10 @@ from simcore import SimulationError
 
 
 def cheaper(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Costs a hundredth of those of the price book, and the other way round."""
+    """Costs of a hundredth of those of the price book."""
     told = dict(metrics)
     if "capital_cost_usd" in told:
-        told["capital_cost_usd"] = 1e10 / told["capital_cost_usd"]
+        told["capital_cost_usd"] /= 100
     return told
 
 
@@ -42,7 +42,7 @@ class NoCosts(OldCosts):
 
 
 class NewCosts(OldCosts):
-    """Tells them beforehand."""
+    """Tells them beforehand, and that they rise as those of the price book do."""
 
     @classmethod
     def machine_costs(cls, what: EvaluatorInput) -> MachineCosts | None:
@@ -54,7 +54,18 @@ class NewCosts(OldCosts):
 @pytest.fixture(autouse=True)
 def _with_those_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     own = {"old_costs": OldCosts, "no_costs": NoCosts, "new_costs": NewCosts}
+    own["falling_costs"] = FallingCosts
     monkeypatch.setattr(EVALUATORS, "_entries", {**dict(EVALUATORS.items()), **own})
+
+
+class FallingCosts(NewCosts):
+    """Tells them beforehand, and not that they rise."""
+
+    @classmethod
+    def machine_costs(cls, what: EvaluatorInput) -> MachineCosts | None:
+        told = super().machine_costs(what)
+        assert told is not None
+        return replace(told, rise=False)
 
 
 def file(evaluator: str, **changed: Any) -> dict[str, Any]:
@@ -77,6 +88,8 @@ def test_costs_have_bounds_where_they_are_told_beforehand() -> None:
     assert why_blind(compile_study(file("new_costs"))) == ""
     reason = why_unproven(compile_study(file("no_costs")))
     assert "bounds of costs need an evaluator that tells them beforehand (machine_costs)" in reason
+    falling = why_unproven(compile_study(file("falling_costs")))
+    assert "a gap needs others that rise, but got 'falling_costs with cost.model" in falling
     of_time = file("no_costs", objectives={"iteration_time": "minimise"})
     assert why_unproven(compile_study(of_time)) == ""
 

@@ -34,4 +34,4 @@ def costs_of_runs(what: EvaluatorInput) -> MachineCosts:
         for name, parameter in what.parameters.items()
         if any(path.startswith(_MACHINE) for path in parameter.targets or (name,))
     )
-    return MachineCosts(metrics=metrics, deciding=deciding)
+    return MachineCosts(metrics=metrics, deciding=deciding, rise=meter is None or meter.rises)
