@@ -5,7 +5,6 @@ costs are exact.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,12 @@ from numpy.typing import NDArray
 
 import simcore
 from dse.evaluate import EVALUATORS
-from dse.evaluate.base import ScenarioInput
 from dse.evaluate.designs.assign import backends_of, moved_path, trimmed_run
 from dse.evaluate.designs.checks import checks_of
-from dse.evaluate.money import CostFile
+from dse.evaluate.money import CostMeter
 from dse.objectives import OBJECTIVES
 from dse.proof.machines import MACHINES_KEPT, OF_MACHINE, PER_TIME, machines_of
+from dse.proof.one_scenario import in_scenario
 from dse.proof.ranges import with_cells
 from dse.space import Design, file_value, slot_of
 from dse.study.compile import Study
@@ -281,19 +280,6 @@ def check_provable(study: Study) -> None:
             raise error.under(f"scenarios.{scenario.name}") from None
 
 
-def in_scenario(study: Study, scenario: ScenarioInput) -> Study:
-    """The study of one scenario alone; the share of links that can be used is left out."""
-    cost = None
-    if scenario.cost is not None:
-        cost = CostFile.from_file_data(dict(scenario.cost), at="cost")
-    changed = {"run": dict(scenario.run), "cost": cost, "scenarios": ()}
-    return replace(
-        study,
-        file=study.file.model_copy(update=changed),
-        goals=replace(study.goals, scenarios=()),
-    )
-
-
 def why_unproven(study: Study) -> str:
     """Obstacle to proving a gap from bounds for *study*; empty: none."""
     return objection(check_provable, study)
@@ -319,17 +305,21 @@ def check_visits_all(study: Study, is_complete: bool) -> None:
 
 
 def check_comparable(study: Study) -> None:
-    """See whether the objectives of the study's designs have bounds.
+    """See whether the objectives of the study's designs have bounds along ladders too.
 
     Raises:
         ConfigError: The designs have no bounds, or an objective has none.
     """
     check_bounded(study)
     check_bounded_objectives(study)
-    if not machines_of(study).costs_rise:
-        rule = "some cost, or power, may fall with a faster part, so a gap needs others that rise"
-        given = f"cost.model {study.file.cost.model}" if study.file.cost else "machine_costs"
-        raise ConfigError("evaluator", rule, got=f"{study.file.evaluator} with {given}")
+    if machines_of(study).costs_rise:
+        return
+    meter = CostMeter.of(study.evaluator_input)
+    if meter is not None and not meter.rises:
+        rule = "power of parts falls with some faster ones, so a gap needs another cost model"
+        raise ConfigError("cost.model", rule, got=study.file.cost and study.file.cost.model)
+    rule = "a gap needs costs that rise with bandwidth, as machine_costs must say (rise=True)"
+    raise ConfigError("evaluator", rule, got=study.file.evaluator)
 
 
 def check_bounded_objectives(study: Study) -> None:
@@ -352,7 +342,7 @@ def why_blind(study: Study) -> str:
     """Obstacle to comparing the designs of *study* with their bounds; empty: none."""
     if not study.file.search.screening:
         return "search.screening is false"
-    return objection(check_comparable, study)
+    return objection(check_bounded, study) or objection(check_bounded_objectives, study)
 
 
 def objection(check: Callable[[Study], None], study: Study) -> str:

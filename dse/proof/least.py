@@ -16,9 +16,9 @@ from dse.proof.designs import (
     Rows,
     check_bounded,
     check_bounded_objectives,
-    in_scenario,
 )
 from dse.proof.machines import PER_TIME
+from dse.proof.one_scenario import in_scenario
 from dse.samplers.design import Genomes, GenomeSpace
 from dse.space import Design
 from dse.study.compile import Study

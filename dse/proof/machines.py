@@ -26,7 +26,7 @@ OF_MACHINE = frozenset(
         "npu_bandwidth_bytes_per_s",
     }
 )
-"""Metrics of the machine alone; none falls when a bandwidth rises."""
+"""Metrics of the machine alone."""
 
 MACHINES_KEPT = 1 << 14
 """Machines that are remembered, some 1 kB each; then they are forgotten, which costs time alone."""
@@ -40,8 +40,8 @@ class Machines:
     """The machines of a study's designs; each is priced once.
 
     Attributes:
-        have_costs: Costs are known beforehand; else machines have none.
-        costs_rise: None of those that the study asks for falls where a bandwidth rises.
+        have_costs: Whether costs are known beforehand; else machines have none.
+        costs_rise: Whether no cost that the study asks for falls where a bandwidth rises.
         knobs: Names of the knobs that the metrics of a machine depend on.
     """
 

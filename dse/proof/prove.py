@@ -17,6 +17,7 @@ from dse.proof.boxes import Box, Boxes, Values
 from dse.proof.designs import check_provable
 from dse.proof.ranges import with_cells
 from dse.proof.scenarios import known_designs
+from dse.proof.told_costs import ToldCosts
 from dse.rank.pareto import Front, no_worse, non_dominated
 from dse.space import Design, design_key
 from dse.study.compile import Study
@@ -359,7 +360,7 @@ def close_gap(
 
     Raises:
         ConfigError: Nothing is proven for an objective, a knob or the evaluator of the study.
-        SimulationError: A simulation failed.
+        SimulationError: A simulation failed, or costs are not those that were told beforehand.
     """
     names = tuple(objectives) or tuple(study.goals.objectives)
     senses = {name: study.goals.objectives.get(name, "minimise") for name in names}
@@ -367,7 +368,7 @@ def close_gap(
     study, effort = replace(study, goals=goals), effort or Effort()
     begin_s, simulations = time.process_time(), 0
     evaluator = build_evaluator(study.evaluator_input)
-    prover = Prover(study, gap, evaluator.canonical)
+    prover, told = Prover(study, gap, evaluator.canonical), ToldCosts(study)
     while simulations < effort.simulations and time.process_time() - begin_s < effort.seconds:
         design = prover.ask()
         if design is None:
@@ -378,5 +379,6 @@ def close_gap(
         outcome = evaluate(evaluator, goals, design)
         if outcome.state == "failed":
             raise SimulationError(f"nothing can be proven while designs fail: {outcome.reason}")
+        told.hold(design, outcome)
         prover.learn(design, outcome)
     return prover.proof()

@@ -20,7 +20,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.proof.designs import KnownDesigns, Rows, Ways, in_scenario
+from dse.proof.designs import KnownDesigns, Rows, Ways
+from dse.proof.one_scenario import in_scenario
 from dse.study.compile import Study
 
 Floats = NDArray[np.float64]

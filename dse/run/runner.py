@@ -72,12 +72,11 @@ class Runner:
         self._folder = StudyFolder(Path(out)) if out is not None else None
         self._resume, self._retries, self._accepts = resume, retry_failed, accept_changes
         self._watcher = watcher or Unwatched()
-        self._watches = (FailureStreak(), ToldCosts(study))
+        self._streak, self._told = FailureStreak(), ToldCosts(study)
         self._prover: Prover | None = None
         self._refinement: Refinement | None = None
         self._is_whole, self._kept = False, MAX_ROWS
-        self._starts: list[Design] = []
-        self._learned = Learned()
+        self._starts, self._learned = list[Design](), Learned()
         self._provenances: list[Provenance] = []
         self._evaluator: Evaluator | None = None
         self._start_s = time.monotonic()
@@ -337,8 +336,9 @@ class Runner:
         if self._prover is not None:
             self._prover.learn(trial.design, trial.evaluation)
         self._watcher.folded(trial, duplicates)
-        for watch in self._watches:
-            watch.add(trial)
+        self._streak.add(trial)
+        if trial.repeats is None and trial.provenance == self._provenance:
+            self._told.hold(trial.design, trial.evaluation)
 
     def _ended(
         self, run: Callable[[], None], state: Callable[[], tuple[list[Trial], int]]

@@ -117,7 +117,6 @@ class Tables:
         self._remarked = Remarked()
         self._lists = Lists()
         self._workspace = memo.of("workspace", None, Workspace)
-        self._workspace.take_large_pages()
         self._seen: tuple[int, ...] = ()
         self._countable: Countable | None = None
         self._verdicts: dict[tuple[int, int], str | InfeasibleError] = {}

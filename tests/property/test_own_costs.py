@@ -12,9 +12,10 @@ from dse.evaluate.base import Account, EvaluatorInput
 from dse.evaluate.priced import MachineCosts
 from dse.evaluate.simulator import SimulatorEvaluator
 from dse.proof.designs import why_blind, why_unproven
+from dse.proof.prove import close_gap
 from dse.space import Design
 from dse.study.compile import compile_study
-from simcore import SimulationError
+from simcore import InfeasibleError, SimulationError
 
 
 def cheaper(metrics: Mapping[str, float]) -> dict[str, float]:
@@ -54,7 +55,7 @@ class NewCosts(OldCosts):
 @pytest.fixture(autouse=True)
 def _with_those_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     own = {"old_costs": OldCosts, "no_costs": NoCosts, "new_costs": NewCosts}
-    own["falling_costs"] = FallingCosts
+    own |= {"falling_costs": FallingCosts, "fussy": Fussy}
     monkeypatch.setattr(EVALUATORS, "_entries", {**dict(EVALUATORS.items()), **own})
 
 
@@ -66,6 +67,17 @@ class FallingCosts(NewCosts):
         told = super().machine_costs(what)
         assert told is not None
         return replace(told, rise=False)
+
+
+class Fussy(SimulatorEvaluator):
+    """Refuses machines that it then evaluates."""
+
+    @classmethod
+    def machine_costs(cls, what: EvaluatorInput) -> MachineCosts | None:
+        def metrics(design: Design) -> Mapping[str, float]:
+            raise InfeasibleError("parts_are_sold", "is not sold")
+
+        return MachineCosts(metrics=metrics, deciding=frozenset(what.parameters))
 
 
 def file(evaluator: str, **changed: Any) -> dict[str, Any]:
@@ -89,15 +101,44 @@ def test_costs_have_bounds_where_they_are_told_beforehand() -> None:
     reason = why_unproven(compile_study(file("no_costs")))
     assert "bounds of costs need an evaluator that tells them beforehand (machine_costs)" in reason
     falling = why_unproven(compile_study(file("falling_costs")))
-    assert "a gap needs others that rise, but got 'falling_costs with cost.model" in falling
+    assert "as machine_costs must say (rise=True), but got 'falling_costs'" in falling
+    assert why_blind(compile_study(file("falling_costs"))) == "", "each design has its own price"
     of_time = file("no_costs", objectives={"iteration_time": "minimise"})
     assert why_unproven(compile_study(of_time)) == ""
 
 
+SCENARIOS = [{"name": "whole"}, {"name": "half", "bandwidth": 0.5}]
+
+
+@pytest.mark.parametrize("scenarios", [[], SCENARIOS])
 @pytest.mark.parametrize("islands", [1, 2])
-def test_costs_that_account_does_not_give_end_the_study_by_name(islands: int) -> None:
-    with pytest.raises(SimulationError, match=r"old_costs gives .* capital_cost_usd in trial \d+"):
-        searched(file("old_costs"), islands=islands)
+def test_costs_that_account_does_not_give_end_the_study_by_name(
+    islands: int, scenarios: list[Any]
+) -> None:
+    asked = file("old_costs", **({"scenarios": scenarios} if scenarios else {}))
+    named = "@whole" if scenarios else ""
+    with pytest.raises(SimulationError, match=f"told .* capital_cost_usd{named} of a design"):
+        searched(asked, islands=islands)
+
+
+def test_nor_is_a_gap_proven_with_them() -> None:
+    with pytest.raises(SimulationError, match="machine_costs of old_costs told"):
+        close_gap(compile_study(file("old_costs")))
+
+
+def test_a_machine_that_is_refused_beforehand_and_evaluated_ends_the_study_by_name() -> None:
+    with pytest.raises(SimulationError, match=r"fussy refused a machine .*: is not sold"):
+        searched(file("fussy", search={"screening": False, "sampler": "random"}))
+
+
+@pytest.mark.parametrize("evaluator", ["simulator", "new_costs"])
+def test_scenarios_may_hold_what_the_run_lacks(evaluator: str) -> None:
+    whole = STUDY["run"]["workload"]
+    run = {**STUDY["run"], "workload": {"global_batch": whole["global_batch"]}}
+    each = [{"name": name, "run": {"workload": whole}} for name in "ab"]
+    asked = file(evaluator, run=run, scenarios=each)
+    assert why_blind(compile_study(asked)) == ""
+    assert any(row.is_feasible for row in searched(asked, trials=20).rows)
 
 
 def test_a_limit_on_costs_that_are_not_known_is_left_to_the_evaluation() -> None:

@@ -1,6 +1,7 @@
 """Costs of the machines of a run file's runs, known before any of them is simulated."""
 
 from collections.abc import Mapping
+from functools import cache
 
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.designs.runs import DesignRuns
@@ -15,10 +16,14 @@ _MACHINE = ("platform.", "workload.")
 
 def costs_of_runs(what: EvaluatorInput) -> MachineCosts:
     """Costs of the platforms that designs mean, as the study's ``cost`` has them."""
-    runs, meter = DesignRuns(what), CostMeter.of(what)
+    meter = CostMeter.of(what)
+
+    @cache
+    def runs() -> DesignRuns:  # asked for late: of scenarios, the run they change may be in parts
+        return DesignRuns(what)
 
     def metrics(design: Design) -> Mapping[str, float]:
-        run = runs.run(design)
+        run = runs().run(design)
         if what.physical and (error := unbuildable(run.platform)):
             raise error
         bandwidth = plain_sum(

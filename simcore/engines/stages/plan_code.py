@@ -31,8 +31,8 @@ _NPUS = 4
 """Accelerators whose operator times one plan keeps."""
 
 _FAR_LONGER = 32
-"""So many times as long as the run that may show its steady state is an iteration whose program
-takes longer to write, page by page, than a run in vain does now and then."""
+"""A shorter run is tried only where the iteration has so many times its micro-batches; below that
+to write the whole program costs less than the shorter runs that show no steady state."""
 
 
 class _Kept:

@@ -1,7 +1,6 @@
 """Memory in which runs keep their tables."""
 
-import mmap
-from contextlib import suppress
+from mmap import mmap
 
 import numpy as np
 
@@ -19,34 +18,21 @@ class Workspace:
     """
 
     def __init__(self, limit_bytes: int = 2**29) -> None:
-        self._limit_bytes, self._has_large_pages = limit_bytes, False
-        self._words = np.empty(0, np.int64)
+        self._limit_bytes, self._words = limit_bytes, np.empty(0, np.int64)
 
     def prepare(self) -> None:
         """Get beforehand the pages that most runs use, by a word in each."""
         self.words(_USUAL_WORDS)[::_PAGE_WORDS] = 0
 
-    def take_large_pages(self) -> None:
-        """Ask for large pages when more memory is needed, where the system has them.
-
-        A single run uses little of each, which takes long to clear. Many runs, of programs that lie
-        in other places each, use all of them in the end, and find their way with fewer entries of
-        the table of pages.
-        """
-        self._has_large_pages = True
-
     def words(self, count: int) -> Ints:
         """(count,) int64 of anything; the same memory at every call."""
         if 8 * count > self._limit_bytes:
-            return self._fresh(count)
+            return _fresh(count)
         if count > self._words.size:
-            self._words = self._fresh(count)
+            self._words = _fresh(count)
         return self._words[:count]
 
-    def _fresh(self, count: int) -> Ints:
-        """New memory, in small pages unless large ones are asked for; NumPy asks for large ones."""
-        memory = mmap.mmap(-1, 8 * count)
-        if self._has_large_pages and hasattr(mmap, "MADV_HUGEPAGE"):
-            with suppress(OSError):  # a system without them
-                memory.madvise(mmap.MADV_HUGEPAGE)
-        return np.frombuffer(memory, np.int64)
+
+def _fresh(count: int) -> Ints:
+    """New memory in small pages: NumPy asks for large ones, which take long to clear."""
+    return np.frombuffer(mmap(-1, 8 * count), np.int64)

@@ -131,6 +131,17 @@ def test_accepted_changes_mark_the_rows_that_follow_and_are_told_ever_after(
     assert len(run(file, 40, resume=True).rows) == 40, "the last one is gone on with"
 
 
+def test_rows_at_earlier_prices_are_not_held_against_those_of_today(file: Path) -> None:
+    before = run(file, 10)
+    edit(file, "npu.yaml", "price", "90000 USD")
+    after = run(file, 30, resume=True, accept_changes=True)
+    costs = [
+        max(row.evaluation.objectives["capital_cost"] for row in found.rows if row.is_feasible)
+        for found in (before, after)
+    ]
+    assert costs[1] > 1.5 * costs[0]
+
+
 def run_rows(file: Path, trials: int) -> list[Any]:
     rows = dse.load_study(file.parent / "out").rows
     return [row for row in rows if row.number < trials and row.repeats is None]

@@ -28,15 +28,3 @@ def test_memory_that_was_prepared_serves_the_first_run() -> None:
     ready = workspace.words(1000)
     ready[:] = 3
     assert workspace.words(2**20)[:1000].tolist() == [3] * 1000
-
-
-def test_memory_in_large_pages_is_as_any_other() -> None:
-    workspace = Workspace()
-    few = workspace.words(1000)
-    few[:] = 3
-    workspace.take_large_pages()
-    assert workspace.words(1000).tolist() == [3] * 1000
-    many = workspace.words(2**19)
-    assert not many.any()
-    many[:] = 5
-    assert workspace.words(1000).tolist() == [5] * 1000
