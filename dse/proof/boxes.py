@@ -105,9 +105,44 @@ class Boxes:
                 int(head[-1] if index in self.ladders else head[0])
                 for index, head in enumerate(heads)
             )
-            values = self.values(low, self._least_s)
-            if values is not None:
-                yield Box(low=low, high=high, values=values)
+            for slow, fast in self._sold(low, high):
+                values = self.values(slow, self._least_s)
+                assert values is not None, "parts begin where a machine is sold"
+                yield Box(low=slow, high=fast, values=values)
+
+    def _sold(
+        self, low: tuple[int, ...], high: tuple[int, ...]
+    ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Corners of the parts of a box whose slowest machine has a price; the others have none.
+
+        Whether a machine is sold may hang on each bandwidth in a way of its own (a dimension that
+        shares the ports of the one before needs less than that has), but on no two ways of one: if
+        any is sold, one at a corner is.
+        """
+        if self.values(low, 1.0) is not None:
+            yield low, high
+            return
+        if not self._is_sold_at_a_corner(low, high):
+            return
+        wide = [at for at in self.ladders if high[at] - low[at] > (at in self._ranges)]
+        if not wide:
+            rule = "a gap along ranges needs machines that are sold where all of these begin"
+            raise ConfigError("space", rule, got="one that is not, though a faster one is")
+        index = max(wide, key=lambda at: high[at] - low[at])
+        middle = (low[index] + high[index]) // 2
+        yield from self._sold(low, _with(high, index, middle))
+        yield from self._sold(_with(low, index, middle + (index not in self._ranges)), high)
+
+    def _is_sold_at_a_corner(self, low: tuple[int, ...], high: tuple[int, ...]) -> bool:
+        """Whether a machine has a price each bandwidth of which is that of either corner."""
+        ends = [dict.fromkeys((low[at], high[at])) for at in self.ladders]
+        for corner in product(*ends):
+            row = low
+            for index, rung in zip(self.ladders, corner, strict=True):
+                row = _with(row, index, rung)
+            if self.values(row, 1.0) is not None:
+                return True
+        return False
 
     def values(self, row: Sequence[int], time_s: float) -> Values | None:
         """Objectives of the machine of *row* at an iteration time; None where it has no price."""
@@ -213,7 +248,7 @@ class Boxes:
         """*box* without the fastest rungs of each ladder that cost too much, whatever the plan.
 
         A rung is too dear where a machine that has it and the lowest rungs of the other ladders is
-        *covered* even at the least time of the box.
+        *covered* even at the least time of the box, or no machine has it.
         """
         least_s = float(box.times_s.min()) if box.times_s.size else self._least_s
         high = box.high
@@ -221,11 +256,13 @@ class Boxes:
             kept, dear = box.low[index], high[index] + 1
             while dear - kept > 1:
                 rung = dear - 1 if dear > high[index] else (kept + dear) // 2
-                values = self.values(_with(box.low, index, rung), least_s)
-                if values is not None and not covered(np.array([values]))[0]:
-                    kept = rung
-                else:  # none: no machine has so much bandwidth
-                    dear = rung
+                slow, fast = _with(box.low, index, rung), _with(high, index, rung)
+                values = self.values(slow, least_s)
+                if values is None:
+                    is_dear = not self._is_sold_at_a_corner(slow, fast)
+                else:
+                    is_dear = bool(covered(np.array([values]))[0])
+                kept, dear = (kept, rung) if is_dear else (rung, dear)
             top = min(high[index], kept + 1) if index in self._ranges else kept
             high = _with(high, index, top)
         if high == box.high:
@@ -234,16 +271,23 @@ class Boxes:
         return self.bounded(box, box.rows) if box.stage == "designs" else box
 
     def halves(self, box: Box) -> list[Box]:
-        """*box* cut in two along the ladder that its price depends on most."""
+        """*box* cut in two, or more, along the ladder that its price depends on most."""
         wide = [index for index in self.ladders if self._is_wide(box, index)]
         index = max(wide, key=lambda at: self._growth(box, at))
         middle = (box.low[index] + box.high[index]) // 2
         slow = replace(box, high=_with(box.high, index, middle))
         next_one = middle + (index not in self._ranges)
         fast = replace(box, low=_with(box.low, index, next_one))
+        parts = [replace(fast, low=low, high=high) for low, high in self._sold(fast.low, fast.high)]
+        every = np.ones(len(box.rows), np.bool_)
         return [
             self.bounded(slow, box.rows),
-            self.kept(fast, box.rows, box.times_s, np.ones(len(box.rows), np.bool_)),
+            *(
+                self.kept(part, box.rows, box.times_s, every)
+                if part.high == box.high
+                else self.bounded(part, box.rows)
+                for part in parts
+            ),
         ]
 
     def is_corner(self, box: Box) -> bool:

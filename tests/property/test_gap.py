@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from small_study import STUDY as SMALL
+from small_study import exact_front
 
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
@@ -152,3 +153,35 @@ def test_a_plan_that_can_be_run_in_too_many_ways_is_refused_before_memory_is_ful
     study = load_study_file("p1_cosmic_1024_4vec.yaml")
     with pytest.raises(ConfigError, match=r"at most 4,194,304 ways .* but got 134217728"):
         close_gap(study)
+
+
+def test_machines_of_which_only_faster_ones_are_sold_are_part_of_the_proof() -> None:
+    """A dimension that shares the ports of the one before has no more bandwidth than these."""
+    switch = {"topology": "switch", "latency": "1 us"}
+    dimensions = [
+        {**switch, "npus": 8, "bandwidth": "300 GB/s"},
+        {**switch, "npus": 2, "bandwidth": "25 GB/s"},
+        {**switch, "npus": 2, "bandwidth": "15 GB/s", "shares_ports": True},
+    ]
+    data = {
+        **SMALL,
+        "run": {**SMALL["run"], "platform": {"npu": "a100_80", "dimensions": dimensions}},
+        "space": {
+            "products": [{"of": ["plan.tp", "plan.pp", "plan.dp"], "equals": 32}],
+            "axes": {
+                "platform.dimensions[1].bandwidth": {"ladder": ["10 GB/s", "25 GB/s"]},
+                "platform.dimensions[2].bandwidth": {"ladder": ["8 GB/s", "15 GB/s", "20 GB/s"]},
+            },
+            "require": ["plan.pp <= 4"],
+        },
+        "cost": {"model": "bill_of_materials", "network": "libra_py"},
+    }
+    for slowest in (0, 1):  # without the first rung the slowest machine is not sold
+        ladder = data["space"]["axes"]["platform.dimensions[2].bandwidth"]
+        ladder["ladder"] = ladder["ladder"][slowest:]
+        study = compile_study(data)
+        proof = close_gap(study, gap=0)
+        assert proof.is_closed
+        assert set(map(tuple, proof.values.tolist())) == exact_front(study)
+        fastest = close_gap(study, ["iteration_time"], gap=0)
+        assert fastest.values[0, 0] == min(point[0] for point in exact_front(study))
