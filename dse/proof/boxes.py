@@ -134,7 +134,7 @@ class Boxes:
         yield from self._sold(_with(low, index, middle + (index not in self._ranges)), high)
 
     def _is_sold_at_a_corner(self, low: tuple[int, ...], high: tuple[int, ...]) -> bool:
-        """Whether a machine has a price each bandwidth of which is that of either corner."""
+        """True if a machine has a price whose every bandwidth is that of either corner."""
         ends = [dict.fromkeys((low[at], high[at])) for at in self.ladders]
         for corner in product(*ends):
             row = low
