@@ -54,8 +54,13 @@ class NewCosts(OldCosts):
 
 @pytest.fixture(autouse=True)
 def _with_those_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = {"old_costs": OldCosts, "no_costs": NoCosts, "new_costs": NewCosts}
-    own |= {"falling_costs": FallingCosts, "fussy": Fussy}
+    own: dict[str, type[SimulatorEvaluator]] = {
+        "old_costs": OldCosts,
+        "no_costs": NoCosts,
+        "new_costs": NewCosts,
+        "falling_costs": FallingCosts,
+        "fussy": Fussy,
+    }
     monkeypatch.setattr(EVALUATORS, "_entries", {**dict(EVALUATORS.items()), **own})
 
 
