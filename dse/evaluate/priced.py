@@ -15,8 +15,8 @@ class MachineCosts:
         metrics: Gives them of a design, with units in their names; raises ``InfeasibleError``
             where a part of the machine is not sold.
         deciding: Names of the knobs that they depend on.
-        rise: Whether no cost falls where an NPU count or a bandwidth rises, and no machine is sold
-            where one with less of these is not; gaps are proven with such costs alone.
+        rise: Whether no cost falls where an NPU count or a bandwidth rises; gaps are proven with
+            such costs alone.
     """
 
     metrics: Callable[[Design], Mapping[str, float]]

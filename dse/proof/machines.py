@@ -1,16 +1,18 @@
 """Prices of the machines of a study: exact before anything is simulated."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property, lru_cache
 
 from dse.evaluate.designs.runs import DesignRuns
+from dse.evaluate.failure import OwnCodeError, one_line, reason_of
 from dse.evaluate.metrics import check_metrics
 from dse.evaluate.priced import MachineCosts
 from dse.objectives import OBJECTIVES, Limit, needed_metrics
 from dse.samplers.base import Prices
 from dse.space import Design, Value
 from dse.study.compile import Study
-from simcore import InfeasibleError, Run, SimulationError
+from simcore import InfeasibleError, Run, SimcoreError, SimulationError
 
 PER_TIME = frozenset(
     {"iteration_time_s", "usd_per_token", "energy_j", "energy_j_per_token", "carbon_kg_per_token"}
@@ -47,7 +49,8 @@ class Machines:
 
     def __init__(self, study: Study) -> None:
         self._what, parameters = study.evaluator_input, study.space.parameters
-        told = study.evaluator.machine_costs(self._what)
+        with _faults_named(self._what.name):
+            told = study.evaluator.machine_costs(self._what)
         self.have_costs, self._costs = told is not None, told or _NO_COSTS
         self.knobs = tuple(name for name in parameters if name in self._costs.deciding)
         self._known: dict[tuple[Value | None, ...], Mapping[str, float] | InfeasibleError] = {}
@@ -75,7 +78,8 @@ class Machines:
 
     def _metrics(self, design: Design) -> Mapping[str, float] | InfeasibleError:
         try:
-            found = {"iteration_time_s": 1.0, **self._costs.metrics(design)}
+            with _faults_named(self._what.name):
+                found = {"iteration_time_s": 1.0, **self._costs.metrics(design)}
         except InfeasibleError as error:
             return error
         check_metrics(found)  # of code from outside, whose designs would else never be proposed
@@ -104,6 +108,18 @@ class Machines:
         if any(limit.violation(metrics) > 0 for limit in self._limits):
             return None
         return tuple(objective.value(metrics) for objective in self._objectives)
+
+
+@contextmanager
+def _faults_named(evaluator: str) -> Iterator[None]:
+    """Name the evaluator whose costs end in an error that nobody raised on purpose."""
+    try:
+        yield
+    except SimcoreError:
+        raise
+    except Exception as error:
+        reason = one_line(reason_of(error))
+        raise OwnCodeError(f"machine_costs of {evaluator} raised {reason}") from error
 
 
 _KEPT = 16

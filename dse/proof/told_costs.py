@@ -1,17 +1,18 @@
 """Holds costs that an evaluator tells of machines beforehand against those that it measures."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from math import isclose
 
 from dse.evaluate.base import Evaluation
-from dse.proof.machines import OF_MACHINE, PER_TIME, machines_of
+from dse.proof.machines import OF_MACHINE, PER_TIME, Machines, machines_of
 from dse.proof.one_scenario import in_scenario
 from dse.space import Design
 from dse.study.compile import Study
 from simcore import InfeasibleError, SimulationError
 
 _HELD = 16
-"""Evaluated designs that are looked at; to look at all would take a tenth of a millisecond each."""
+"""Evaluated designs that are looked at: to price every machine is work that only samplers need."""
 
 _TOLERANCE = 1e-6
 """Relative; the same sum in another order differs by less."""
@@ -25,8 +26,13 @@ class ToldCosts:
     """
 
     def __init__(self, study: Study) -> None:
-        self._name, self._left = study.file.evaluator, _HELD
-        self._machines = {
+        self._study, self._left = study, _HELD
+
+    @cached_property
+    def _machines(self) -> Mapping[str, Machines]:
+        """Machines of each scenario by the ending of its metrics."""
+        study = self._study
+        return {
             f"@{one.name}": machines_of(in_scenario(study, one))
             for one in study.evaluator_input.scenarios
         } or {"": machines_of(study)}
@@ -44,8 +50,9 @@ class ToldCosts:
         for name, told, measured in self._pairs(design, found.metrics):
             if not isclose(measured, told, rel_tol=_TOLERANCE):
                 raise SimulationError(
-                    f"machine_costs of {self._name} told {told:.6g} {name} of a design that it "
-                    f"then gave {measured:.6g}: it must tell what account gives, or return None."
+                    f"machine_costs of {self._study.file.evaluator} told {told:.6g} {name} of a "
+                    f"design that it then gave {measured:.6g}: it must tell what account gives, or "
+                    "return None."
                 )
 
     def _pairs(
@@ -55,7 +62,8 @@ class ToldCosts:
         for ending, machines in self._machines.items():
             told = machines.metrics(design)
             if isinstance(told, InfeasibleError):
-                rule = f"machine_costs of {self._name} refused a machine that account then took"
+                name = self._study.file.evaluator
+                rule = f"machine_costs of {name} refused a machine that account then took"
                 raise SimulationError(f"{rule}: {told}")
             time_s = metrics.get(f"iteration_time_s{ending}")
             for name, amount in told.items():

@@ -26,6 +26,14 @@ def cheaper(metrics: Mapping[str, float]) -> dict[str, float]:
     return told
 
 
+def reversed_costs(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Costs that are the lower the dearer the machine is in the price book."""
+    told = dict(metrics)
+    if "capital_cost_usd" in told:
+        told["capital_cost_usd"] = 1e12 / told["capital_cost_usd"]
+    return told
+
+
 class OldCosts(SimulatorEvaluator):
     """Changes costs, and does not say so."""
 
@@ -52,26 +60,19 @@ class NewCosts(OldCosts):
         return replace(told, metrics=lambda design: cheaper(told.metrics(design)))
 
 
-@pytest.fixture(autouse=True)
-def _with_those_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    own: dict[str, type[SimulatorEvaluator]] = {
-        "old_costs": OldCosts,
-        "no_costs": NoCosts,
-        "new_costs": NewCosts,
-        "falling_costs": FallingCosts,
-        "fussy": Fussy,
-    }
-    monkeypatch.setattr(EVALUATORS, "_entries", {**dict(EVALUATORS.items()), **own})
+class FallingCosts(SimulatorEvaluator):
+    """Tells costs that fall where those of the price book rise, and does not say that they rise."""
 
-
-class FallingCosts(NewCosts):
-    """Tells them beforehand, and not that they rise."""
+    def account(self, design: Design) -> Account:
+        found = super().account(design)
+        return replace(found, metrics=reversed_costs(found.metrics))
 
     @classmethod
     def machine_costs(cls, what: EvaluatorInput) -> MachineCosts | None:
         told = super().machine_costs(what)
         assert told is not None
-        return replace(told, rise=False)
+        costs = told.metrics
+        return replace(told, metrics=lambda one: reversed_costs(costs(one)), rise=False)
 
 
 class Fussy(SimulatorEvaluator):
@@ -85,11 +86,32 @@ class Fussy(SimulatorEvaluator):
         return MachineCosts(metrics=metrics, deciding=frozenset(what.parameters))
 
 
+class Broken(SimulatorEvaluator):
+    """Cannot tell costs."""
+
+    @classmethod
+    def machine_costs(cls, what: EvaluatorInput) -> MachineCosts | None:
+        return MachineCosts(metrics=lambda design: {}[design], deciding=frozenset())  # type: ignore[index]
+
+
+@pytest.fixture(autouse=True)
+def _with_those_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    own: dict[str, type[SimulatorEvaluator]] = {
+        "old_costs": OldCosts,
+        "no_costs": NoCosts,
+        "new_costs": NewCosts,
+        "falling_costs": FallingCosts,
+        "fussy": Fussy,
+        "broken": Broken,
+    }
+    monkeypatch.setattr(EVALUATORS, "_entries", {**dict(EVALUATORS.items()), **own})
+
+
 def file(evaluator: str, **changed: Any) -> dict[str, Any]:
     return {**STUDY, "evaluator": evaluator, **changed}
 
 
-@pytest.mark.parametrize("evaluator", ["no_costs", "new_costs"])
+@pytest.mark.parametrize("evaluator", ["no_costs", "new_costs", "falling_costs"])
 def test_no_design_of_the_front_is_left_out(evaluator: str) -> None:
     study = compile_study(file(evaluator))
     found = searched(file(evaluator), sampler="exhaustive", trials=5000)
@@ -97,7 +119,7 @@ def test_no_design_of_the_front_is_left_out(evaluator: str) -> None:
     points = {tuple(row.evaluation.objectives.values()) for row in rows}
     assert points == exact_front(study)
     pruned = sum(row.state == "pruned" for row in found.rows)
-    assert (pruned > 0) == (evaluator == "new_costs")
+    assert (pruned > 0) == (evaluator != "no_costs")
 
 
 def test_costs_have_bounds_where_they_are_told_beforehand() -> None:
@@ -124,6 +146,11 @@ def test_costs_that_account_does_not_give_end_the_study_by_name(
     named = "@whole" if scenarios else ""
     with pytest.raises(SimulationError, match=f"told .* capital_cost_usd{named} of a design"):
         searched(asked, islands=islands)
+
+
+def test_a_fault_in_what_tells_costs_is_named() -> None:
+    with pytest.raises(SimulationError, match="machine_costs of broken raised TypeError: "):
+        searched(file("broken"))
 
 
 def test_nor_is_a_gap_proven_with_them() -> None:
