@@ -4,7 +4,8 @@ Where messages do not slow each other down, a phase is a chain of maxima: a memb
 has sent its own packet and received its partner's. So no event needs to be put in order, and the
 result is that of the event engine, to the nanosecond. Two programs have such a chain:
 
-* one packet under way at a time (ring, halving-doubling, tables, trees): step after step;
+* one packet under way at a time (halving-doubling, tables, trees): step after step; round a ring
+  in closed form;
 * all packets under way at once (direct): one round, or two where the second waits for the first.
 
 Members that all see the same distances and start together are one member, sending to itself.
@@ -59,6 +60,8 @@ def member_ends(
     if row["peers"] == records.PEERS_TABLE:
         return _table_ends(row, tables, size, ids, machine, start, end)
     if goes_in_turn(row):
+        if row["peers"] == records.PEERS_NEIGHBOUR:
+            return _ring_ends(row, size, ids, machine, start, end, 1)
         return _chain_ends(row, size, ids, machine, start, end)
     whole = row["peers"] == records.PEERS_ROTATING and row["parallel"] == row["members"] - 1
     if whole and row["steps"] == row["parallel"] and row["waits"] == 0:
@@ -88,6 +91,9 @@ def rounds_ends(
     Returns:
         Whether *end* was written.
     """
+    if rows[0]["peers"] == records.PEERS_NEIGHBOUR and goes_in_turn(rows[0]):
+        _ring_ends(rows[0], size, ids, machine, start, end, rounds)
+        return True
     begin = start.copy()
     for done in range(1, rounds + 1):
         if member_ends(rows[0], tables, size, ids, machine, begin, end) < 0.0:
@@ -133,6 +139,42 @@ def _sender(row: Record, member: int, distance: int) -> int:
 
 
 @njit(cache=True)
+def _ring_ends(
+    row: Record, size: int, ids: Ints, machine: Machine, start: Ints, end: Ints, rounds: int
+) -> float:
+    """Chunks one after another round a ring: each step all pass a packet to the next member.
+
+    A member ends a step when it has ended the one before and its packet is there, whose sender
+    ended the one before. So its last end is the latest of: some member's start, and the way from
+    there in at most as many hops as there are steps in all. Of one start the longest such way is
+    the latest; no other decides.
+    """
+    copies, steps = ids.size, row["steps"] * rounds
+    packet = size // row["divisor"]
+    travel = np.empty(copies, np.int64)
+    sender = np.zeros(copies, np.int64)
+    for i in range(copies):
+        other = _sender(row, i, row["distance"])
+        travel[i] = _from(row, ids, machine, i, other, packet)
+        sender[i] = 0 if copies == 1 else other
+    handled_ns = row["steps"] * (machine.delay_ns + row["wait_ns"])
+    handled_ns += _reduced_steps(row) * reduction_ns(packet, machine.memory_bytes_per_s)
+    for i in range(copies):
+        lap_ns, at = 0, i
+        for _ in range(copies):
+            lap_ns += travel[at]
+            at = sender[at]
+        latest, way_ns = start[i] + steps // copies * lap_ns, 0
+        for hops_back in range(1, min(copies, steps + 1)):
+            way_ns += travel[at]
+            at = sender[at]
+            laps = (steps - hops_back) // copies
+            latest = max(latest, start[at] + way_ns + laps * lap_ns)
+        end[i] = latest + rounds * (machine.delay_ns + handled_ns)
+    return float(row["steps"] * packet)
+
+
+@njit(cache=True)
 def _chain_ends(
     row: Record, size: int, ids: Ints, machine: Machine, start: Ints, end: Ints
 ) -> float:
@@ -147,19 +189,16 @@ def _chain_ends(
     for i in range(copies):
         end[i] = start[i] + delay_ns
     for step in range(row["steps"]):
-        if step == 0 or row["peers"] != records.PEERS_NEIGHBOUR:
-            for i in range(copies):
-                other = _sender(row, i, distance)
-                travel[i] = _from(row, ids, machine, i, other, packet)
-                sender[i] = 0 if copies == 1 else other
+        for i in range(copies):
+            other = _sender(row, i, distance)
+            travel[i] = _from(row, ids, machine, i, other, packet)
+            sender[i] = 0 if copies == 1 else other
         sent_bytes += packet
         for i in range(copies):
             received[i] = max(end[i], end[sender[i]] + travel[i])
+        packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
         if row["peers"] == records.PEERS_HALVING:
-            packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
             reduce_ns = reduction_ns(packet, machine.memory_bytes_per_s)
-        elif row["peers"] == records.PEERS_ROTATING:
-            packet, distance, shrinks = next_packet(row, packet, distance, shrinks)
         cost_ns = delay_ns + row["wait_ns"] + (reduce_ns if is_reduced(row, step + 1) else 0)
         for i in range(copies):
             end[i] = received[i] + cost_ns

@@ -77,6 +77,8 @@ def _go_on(fixed: Ints, live: Ints, at: Layout, npu: int) -> bool:
         now = min(compute_end, joint_end)
         if compute_end == joint_end or now >= until:
             return begun and now >= until
+        if not begun and _awaits(fixed, live, at, npu):
+            return False
         row = live[slot + n.ROW]
         if fixed[row + n.MATE] > 0 or not _is_own(fixed, live, at, npu, lane, base, rows):
             return False
@@ -126,7 +128,7 @@ def _around(fixed: Ints, live: Ints, at: Layout, npu: int) -> tuple[int, int, in
     block = live[npu + f.BLOCKS] - 1
     joint, lowest, free, until, beside = n.ZERO - 1, n.ZERO - 1, n.ZERO, n.NEVER, n.ZERO - 1
     slot, streams = npu + f.SLOT, at.slots - at.lanes + 2
-    alone = at.instant == 0 and at.compute_slots == 1 and not _awaits(fixed, live, at, npu)
+    alone = at.instant == 0 and at.compute_slots == 1
     if live[slot] >= 0 and live[slot] >> at.shift != block:
         alone = False
     for number in range(1, at.slots):
