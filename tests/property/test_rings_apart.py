@@ -8,8 +8,8 @@ from every_case import with_every
 from simcore.collectives import algorithm_named
 from simcore.engines.collectives.phases import Phase
 from simcore.engines.collectives.rows import machine_of, phase_row, row_arrays
-from simcore.kernels.collectives.phase_machine import is_reduced, reduction_ns
-from simcore.kernels.collectives.phase_members import rounds_ends, travel_ns
+from simcore.kernels.collectives.phase_machine import is_reduced, reduction_ns, travel_ns
+from simcore.kernels.collectives.phase_members import rounds_ends
 from simcore.machine import Dimension
 from simcore.terms import CollectiveKind
 

@@ -15,7 +15,7 @@ import heapq
 import numpy as np
 
 from simcore.kernels.collectives import records
-from simcore.kernels.collectives.hops import hops
+from simcore.kernels.collectives.hops import hops, lowest_difference
 from simcore.kernels.collectives.records import Ints, Machine, Record
 from simcore.kernels.jit import njit
 
@@ -62,6 +62,17 @@ def next_packet(row: Record, size: int, distance: int, shrinks: int) -> tuple[in
     if row["reduce_rule"] == records.REDUCE_FIRST_HALF and distance == row["members"]:
         return size * 2, distance // 2, 0
     return size, distance, shrinks
+
+
+@njit(cache=True)
+def travel_ns(machine: Machine, a: int, b: int, size: int) -> int:
+    """Time of a message over the lowest dimension in which *a* and *b* differ; 0 to oneself."""
+    d, x, y = lowest_difference(machine, a, b)
+    if d < 0:
+        return 0
+    crossed = hops(machine, d, x, y)
+    link = machine.links[d]
+    return message_ns(crossed, link["latency_ns"], size, link["bytes_per_ns"])
 
 
 @njit(cache=True)

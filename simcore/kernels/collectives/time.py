@@ -15,12 +15,11 @@ from simcore.kernels.collectives.phase_members import (
     goes_in_turn,
     lone_member_end,
     member_ends,
-    tree_ends,
-    tree_parent,
 )
 from simcore.kernels.collectives.records import ANSWER, Floats, Ints, Machine, Record, Records
 from simcore.kernels.collectives.step_table import step_bytes, step_receiver, step_reduces
 from simcore.kernels.collectives.topology_codes import RING, TABLE
+from simcore.kernels.collectives.tree_members import tree_ends, tree_parent
 from simcore.kernels.jit import njit
 
 
