@@ -123,7 +123,7 @@ def phase_time(row: Record, size_bytes: int, machine: Machine) -> tuple[int, int
                 if state[_TAKEN] < state[_INSERTED] and state[_LEFT] > 0 and state[_FREE] > 0:
                     taken = state[_TAKEN]
                     sequence += 1
-                    arrival = now + _travel_ns(row, machine, distance[taken], size[taken])
+                    arrival = now + _travel_from_first(row, machine, distance[taken], size[taken])
                     heapq.heappush(heap, (arrival, sequence, sequence, _ARRIVED, 0))
                     sent_bytes += size[taken]
                     state[_TAKEN] += 1
@@ -138,7 +138,8 @@ def phase_time(row: Record, size_bytes: int, machine: Machine) -> tuple[int, int
 
 
 @njit(cache=True)
-def _travel_ns(row: Record, machine: Machine, distance: int, size: int) -> int:
+def _travel_from_first(row: Record, machine: Machine, distance: int, size: int) -> int:
+    """Time of a message from the first member to the one at a *distance*."""
     link, crossed = machine.links[0], hops(machine, 0, 0, distance * row["stride"])
     return message_ns(crossed, link["latency_ns"], size, link["bytes_per_ns"])
 

@@ -59,9 +59,9 @@ def member_ends(
         return tree_ends(row, size, ids, machine, start, end, False)
     if row["peers"] == records.PEERS_TABLE:
         return _table_ends(row, tables, size, ids, machine, start, end)
+    if _goes_round(row):
+        return _ring_ends(row, size, ids, machine, start, end, 1)
     if goes_in_turn(row):
-        if row["peers"] == records.PEERS_NEIGHBOUR:
-            return _ring_ends(row, size, ids, machine, start, end, 1)
         return _chain_ends(row, size, ids, machine, start, end)
     whole = row["peers"] == records.PEERS_ROTATING and row["parallel"] == row["members"] - 1
     if whole and row["steps"] == row["parallel"] and row["waits"] == 0:
@@ -86,12 +86,12 @@ def rounds_ends(
     """``member_ends`` for *rounds* chunks, each of which starts where the one before ended.
 
     Ends are sums and maxima of starts and fixed times. So once a chunk has taken all members
-    equally long, those that follow do, too.
+    equally long, those that follow do, too. Round a ring all chunks are one longer way.
 
     Returns:
         Whether *end* was written.
     """
-    if rows[0]["peers"] == records.PEERS_NEIGHBOUR and goes_in_turn(rows[0]):
+    if _goes_round(rows[0]):
         _ring_ends(rows[0], size, ids, machine, start, end, rounds)
         return True
     begin = start.copy()
@@ -131,12 +131,12 @@ def _sender(row: Record, member: int, distance: int) -> int:
 def _ring_ends(
     row: Record, size: int, ids: Ints, machine: Machine, start: Ints, end: Ints, rounds: int
 ) -> float:
-    """Chunks one after another round a ring: each step all pass a packet to the next member.
+    """Write when each member ends *rounds* chunks in turn, which go round a ring step by step.
 
-    A member ends a step when it has ended the one before and its packet is there, whose sender
-    ended the one before. So its last end is the latest of: some member's start, and the way from
-    there in at most as many hops as there are steps in all. Of one start the longest such way is
-    the latest; no other decides.
+    A member ends a step once it and the member before have ended the last one, and the packet has
+    come. So it ends all steps at the latest of the members' starts, each with the time of a way of
+    neighbours from there to here, plus what handling takes in all. A way has at most as many hops
+    as there are steps; of those from one member the one with the most hops is the longest.
     """
     copies, steps = ids.size, row["steps"] * rounds
     packet = size // row["divisor"]
@@ -201,6 +201,12 @@ def goes_in_turn(row: Record) -> bool:
     return bool(by_rule and row["parallel"] == 1)
 
 
+@njit(cache=True, makes_arrays=False)
+def _goes_round(row: Record) -> bool:
+    """True if members send one packet at a time, always to the same neighbour."""
+    return bool(row["peers"] == records.PEERS_NEIGHBOUR and row["parallel"] == 1)
+
+
 @njit(cache=True)
 def lone_member_end(row: Record, size: int, machine: Machine) -> tuple[int, float]:
     """End of a phase that ``goes_in_turn``, of one member that stands for all and starts at 0.
@@ -210,7 +216,7 @@ def lone_member_end(row: Record, size: int, machine: Machine) -> tuple[int, floa
     """
     delay_ns, steps = machine.delay_ns, row["steps"]
     packet, distance, shrinks = size // row["divisor"], row["distance"], row["shrinks"]
-    if row["peers"] == records.PEERS_NEIGHBOUR and packet * steps < _EXACT:
+    if _goes_round(row) and packet * steps < _EXACT:
         travel = max(_travel_to_first(row, machine, distance, packet), 0)
         reduced = _reduced_steps(row) * reduction_ns(packet, machine.memory_bytes_per_s)
         every = travel + delay_ns + row["wait_ns"]

@@ -12,7 +12,9 @@ from simcore.kernels.jit import njit
 def tree_ends(
     row: Record, size: int, ids: Ints, machine: Machine, start: Ints, end: Ints, maximal: bool
 ) -> float:
-    """``member_ends`` for a double binary tree: up to the root and down again.
+    """Write when each member of a double binary tree has its chunk, up to the root and down again.
+
+    Arguments and result are those of ``phase_members.member_ends``.
 
     The root, the first member or in the *maximal* tree the last, has one child, which heads a
     complete binary tree over the other members in order. A member that has its children's chunks,

@@ -195,6 +195,6 @@ def all_done(fixed: Ints, live: Ints, at: Layout) -> bool:
         for block in range(live[npu + f.BLOCKS]):
             nodes = fixed[live[npu + at.block + 2 * block] + f.NODES]
             first = npu + at.node + (block << at.shift)
-            for node in range(first, first + nodes):  # no way out, so some at a time are looked at
+            for node in range(first, first + nodes):  # no early return: so it is vectorised
                 left |= live[node] ^ f.DONE
     return bool(left == 0)

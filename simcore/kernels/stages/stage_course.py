@@ -77,6 +77,7 @@ def _go_on(fixed: Ints, live: Ints, at: Layout, npu: int) -> bool:
         now = min(compute_end, joint_end)
         if compute_end == joint_end or now >= until:
             return begun and now >= until
+        # asked last, and once: nodes that leave others waiting for a message alone are CLOSED
         if not begun and _awaits(fixed, live, at, npu):
             return False
         row = live[slot + n.ROW]
