@@ -16,7 +16,8 @@ import json
 
 import numpy as np
 
-from dse.proof.prove import Effort, Proof, close_gap
+from dse.proof.close import Effort, close_gap
+from dse.proof.prove import Proof
 from dse.rank.quality import study_quality
 from dse.study.compile import load_study_file
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from page import markdown_table, write_table
 
-from dse.proof.prove import Effort, close_gap
+from dse.proof.close import Effort, close_gap
 from dse.study.compile import Study, load_study_file
 
 

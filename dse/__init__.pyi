@@ -10,9 +10,9 @@ from dse.evaluate.priced import MachineCosts as MachineCosts  # provisional
 from dse.evaluate.simulator import SimulatorEvaluator as SimulatorEvaluator  # provisional
 from dse.objectives import CONSTRAINTS as CONSTRAINTS  # provisional
 from dse.objectives import OBJECTIVES as OBJECTIVES  # provisional
-from dse.proof.prove import Effort as Effort  # provisional
+from dse.proof.close import Effort as Effort  # provisional
+from dse.proof.close import close_gap as close_gap  # provisional
 from dse.proof.prove import Proof as Proof  # provisional
-from dse.proof.prove import close_gap as close_gap  # provisional
 from dse.report.optuna.storage import StoredStudy as StoredStudy  # provisional
 from dse.results.result import StudyResult as StudyResult
 from dse.results.result import load_study as load_study

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from cosmic_runs import FOLDER, OURS, SEARCHERS, TRACKS, Run, stored
 
-from dse.proof.prove import Effort, close_gap
+from dse.proof.close import Effort, close_gap
 from dse.study.compile import load_study_file
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

@@ -10,7 +10,8 @@ import click
 
 from dse.evaluate import DEFAULT_EVALUATOR, EVALUATORS
 from dse.objectives import OBJECTIVES
-from dse.proof.prove import Effort, Proof, close_gap
+from dse.proof.close import Effort, close_gap
+from dse.proof.prove import Proof
 from dse.proof.told import bound_told, percent_above
 from dse.run.api import check_study
 from dse.study.compile import find_study

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.proof.designs import PLAN, Rows
+from dse.proof.part import Places
 from dse.proof.scenarios import Known
 from dse.space import KnobBlock, Parameter, Space, Value
 from simcore import ConfigError, parse_quantity, plain_sum
@@ -158,11 +159,17 @@ class Boxes:
         columns = [amount * box.times_s**power for amount, power in prices]
         return np.stack(columns, axis=1)
 
-    def with_plans(self, box: Box) -> Box:
-        """*box* with all its plans and the least times of their computing."""
+    def with_plans(self, box: Box, dealt: Callable[[int], Places]) -> Box:
+        """*box* with its plans and the least times of their computing.
+
+        Args:
+            box: A machine.
+            dealt: Gives the places of the plans that are wanted, among so many.
+        """
         rows = np.array([box.high], np.int32)
         for index in self._plan:
             rows = self._crossed(rows, index)
+        rows = rows[dealt(len(rows))]
         times_s = self._roomy_s(rows)
         box = replace(box, stage="plans")
         return self.kept(box, rows, times_s, np.isfinite(times_s))

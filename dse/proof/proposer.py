@@ -1,15 +1,19 @@
 """A sampler and a proof that take turns in one study."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dse.proof.prove import Prover
-from dse.samplers.base import Proposal, Proposer
+from dse.samplers.base import Outcome, Proposal, Proposer
+from dse.samplers.design.columns.genomes import Keys
 from dse.space import Design
 
-_BOXES = 64
-"""Boxes that the proof looks at in one turn, before the sampler has its own."""
+_OF_ALL = 64
+"""Boxes that a proof looks at in one turn, before the sampler has its own."""
+
+_OF_PART = 16
+"""Boxes that a part of a proof looks at: rounds are short then, and few are in vain at the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,16 +41,20 @@ class ProvingProposer(Proposer[Turn]):
         self,
         sampler: Proposer[Any],
         prover: Prover,
-        is_enough: Callable[[], bool] = lambda: False,
+        is_enough: Callable[[], bool] | None = None,
     ) -> None:
-        """*is_enough*: asked before each proposal whether what is proven is all that was asked."""
+        """*is_enough*: asked before each proposal whether what is proven is all that was asked.
+
+        None: others see to that, and the sampler goes on alone once nothing is left to prove.
+        """
         self._sampler, self._prover, self._is_enough = sampler, prover, is_enough
+        self._boxes = _OF_PART if is_enough is None else _OF_ALL
         self._turn = 0
         self._is_sampled_out = False
 
     def ask(self) -> Proposal[Turn] | None:
         """The next design of whose turn it is; None once the gap is proven."""
-        if self._prover.is_closed or self._is_enough():
+        if self._is_enough is not None and (self._prover.is_closed or self._is_enough()):
             return None
         self._turn += 1
         if self._turn % 2:
@@ -89,8 +97,14 @@ class ProvingProposer(Proposer[Turn]):
     def tell_nothing(self, proposal: Proposal[Turn]) -> None:
         self._sampler.tell_nothing(proposal.handle.own)
 
+    def hear(self, designs: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
+        self._sampler.hear(designs, outcomes)
+
+    def know(self, keys: Keys) -> None:
+        self._sampler.know(keys)
+
     def _wanted(self) -> Design | None:
-        for _ in range(_BOXES):
+        for _ in range(self._boxes):
             design = self._prover.ask()
             if design is not None:
                 return design

@@ -3,7 +3,7 @@
 import heapq
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import count
 from math import inf
@@ -11,17 +11,16 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate import Evaluation, build_evaluator
-from dse.evaluate.base import evaluate
+from dse.evaluate import Evaluation
 from dse.proof.boxes import Box, Boxes, Values
 from dse.proof.designs import check_provable
+from dse.proof.part import Part, Places
 from dse.proof.ranges import with_cells
 from dse.proof.scenarios import known_designs
-from dse.proof.told_costs import ToldCosts
 from dse.rank.pareto import Front, no_worse, non_dominated
 from dse.space import Design, design_key
 from dse.study.compile import Study
-from simcore import SimulationError, no_collection, plain_sum
+from simcore import no_collection, plain_sum
 
 Floats = NDArray[np.float64]
 
@@ -61,6 +60,22 @@ class Proof:
     is_closed: bool
     simulations: int
     seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reached:
+    """How far a proof, or a part of one, has come.
+
+    Attributes:
+        possible: (N, objectives) points of which no design is better than all, but for those that
+            were simulated.
+        is_closed: Whether the gap that was asked for is proven.
+        simulations: Designs that were asked for.
+    """
+
+    possible: Floats
+    is_closed: bool
+    simulations: int
 
 
 @dataclass(slots=True, eq=False)
@@ -110,6 +125,8 @@ class Prover:
         study: Study,
         gap: float,
         canonical: Callable[[Design], Design] = lambda design: design,
+        part: Part | None = None,
+        is_elsewhere: Callable[[Design], bool] = lambda design: False,
     ) -> None:
         """Begin.
 
@@ -118,14 +135,19 @@ class Prover:
             gap: Share of the objectives' values; 0 for the exact answer.
             canonical: The design that stands for all that provably have the same outcome: the
                 outcome of one of them is asked for once.
+            part: Plans that are bounded, where others bound the rest; None: all of them.
+            is_elsewhere: Whether the outcome of a design is known to whoever puts the parts
+                together, so that it need not be asked for.
 
         Raises:
             ConfigError: Nothing is proven for an objective, a knob or the evaluator of the study.
         """
         check_provable(study)
+        self._part, self._machines = part or Part(), 0
         self._ranges = frozenset(knob.name for knob in study.space.continuous)
         study = with_cells(study, gap)
         self._study, self._found, self._canonical = study, _Found(gap), canonical
+        self._is_elsewhere = is_elsewhere
         self._begin_s = time.process_time()
         self._boxes = {
             dimensions: Boxes(
@@ -157,9 +179,7 @@ class Prover:
         if not self._has_begun:
             self._has_begun = True
             with no_collection():
-                for dimensions, boxes in self._boxes.items():
-                    for box in boxes.whole():
-                        self._push(dimensions, box)
+                self._begin()
         if not self._queue:
             return False
         _, _, dimensions, box = heapq.heappop(self._queue)
@@ -168,12 +188,22 @@ class Prover:
                 self._open(dimensions, box)
         return True
 
+    def _begin(self) -> None:
+        """Take up the machines of this part."""
+        machines = [(at, box) for at, boxes in self._boxes.items() for box in boxes.whole()]
+        self._machines = len(machines)
+        for own in self._part.machines(len(machines)).tolist():
+            self._push(*machines[own])
+
+    def _dealt(self, plans: int) -> Places:
+        return self._part.plans(plans, self._machines)
+
     def _open(self, dimensions: int, whole: Box) -> None:
         """Look into a box: what of it is hopeful goes back to the queue, or is asked for."""
         boxes = self._boxes[dimensions]
         box = boxes.trimmed(whole, self._set_aside)
         if box.stage == "machine":
-            self._push_hopeful(dimensions, boxes.with_plans(box))
+            self._push_hopeful(dimensions, boxes.with_plans(box, self._dealt))
         elif box.stage == "plans":
             self._look_at(dimensions, box)
         elif box is not whole:
@@ -195,7 +225,7 @@ class Prover:
                 self._found.give_up(candidate.values)
             elif key in self._failed:
                 self._tear(candidate)
-            else:
+            elif not self._is_elsewhere(candidate.design):
                 self._asked[key] = candidate
                 self._known.add(key)
                 if candidate.in_cell:
@@ -245,7 +275,8 @@ class Prover:
     def _look_at(self, dimensions: int, box: Box) -> None:
         """Bound designs of the best plans of a machine, and ask for one that may be good."""
         boxes = self._boxes[dimensions]
-        box, others = boxes.first_plans(box, _PLANS, self._set_aside)
+        wanted = _PLANS // self._part.sharing(self._machines)  # all look at as many as one would
+        box, others = boxes.first_plans(box, wanted, self._set_aside)
         self._push_hopeful(dimensions, others)
         box = self._hopeful(dimensions, box)
         if not len(box.rows):
@@ -293,30 +324,49 @@ class Prover:
         if len(box.rows):
             self._push(dimensions, box)
 
-    def proof(self) -> Proof:
-        """Proof so far."""
-        names, found = tuple(self._study.goals.objectives), self._found
-        open_values = [np.array([box.values]) for _, _, _, box in self._queue]
-        open_values += [own.values for own in (*self._candidates, *self._asked.values())]
-        possible = np.array(found.given_up).reshape(-1, len(names))
-        possible = np.concatenate([possible, *open_values])
-        possible = possible[non_dominated(possible)]
-        values = found.front.points.reshape(-1, len(names))
-        best = values.min(axis=0, initial=inf)
-        least = np.minimum(best, possible.min(axis=0, initial=inf))
-        if not self._has_begun:
-            least = np.zeros(len(names))
-        return Proof(
-            objectives=names,
-            designs=tuple(found.front.kept),
-            values=values,
-            possible=possible,
-            lower_bounds=tuple(least.tolist()),
-            gaps=tuple((1 - least / best).tolist()) if len(values) else (1.0,) * len(names),
+    def reached(self) -> Reached:
+        """How far it has come."""
+        objectives = len(self._study.goals.objectives)
+        possible = np.zeros((1, objectives))
+        if self._has_begun:
+            open_values = [np.array([box.values]) for _, _, _, box in self._queue]
+            open_values += [own.values for own in (*self._candidates, *self._asked.values())]
+            given_up = np.array(self._found.given_up).reshape(-1, objectives)
+            possible = np.concatenate([given_up, *open_values])
+        return Reached(
+            possible=possible[non_dominated(possible)],
             is_closed=self.is_closed,
             simulations=self._simulations,
-            seconds=time.process_time() - self._begin_s,
         )
+
+    def proof(self) -> Proof:
+        """Proof so far."""
+        return proof_of(
+            tuple(self._study.goals.objectives),
+            self._found.front,
+            self.reached(),
+            time.process_time() - self._begin_s,
+        )
+
+
+def proof_of(
+    objectives: tuple[str, ...], front: Front[Design], reached: Reached, seconds: float
+) -> Proof:
+    """The proof that a front and what nothing was found to go below make together."""
+    values, possible = front.points.reshape(-1, len(objectives)), reached.possible
+    best = values.min(axis=0, initial=inf)
+    least = np.minimum(best, possible.min(axis=0, initial=inf))
+    return Proof(
+        objectives=objectives,
+        designs=tuple(front.kept),
+        values=values,
+        possible=possible,
+        lower_bounds=tuple(least.tolist()),
+        gaps=tuple((1 - least / best).tolist()) if len(values) else (1.0,) * len(objectives),
+        is_closed=reached.is_closed,
+        simulations=reached.simulations,
+        seconds=seconds,
+    )
 
 
 def _least(values: Floats) -> Floats:
@@ -325,60 +375,3 @@ def _least(values: Floats) -> Floats:
         return values
     least: Floats = values.min(axis=0, keepdims=True)
     return least
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
-    """Effort after which to stop before the gap is closed.
-
-    Attributes:
-        simulations: Most designs to simulate.
-        seconds: Most CPU seconds.
-    """
-
-    simulations: int = 1_000_000
-    seconds: float = inf
-
-
-def close_gap(
-    study: Study,
-    objectives: Sequence[str] = (),
-    *,
-    gap: float = 0.01,
-    effort: Effort | None = None,
-) -> Proof:
-    """Find designs that no design beats by more than *gap* in all objectives.
-
-    Of one objective that is the best value within a proven *gap*; of several, a front: for every
-    design there is one found whose values times ``1 - gap`` are nowhere above it.
-
-    Args:
-        study: Its evaluator must be the simulator without congestion.
-        objectives: Names; those of the study if left out. Times, costs and their products.
-        gap: Share of the objectives' values; 0 for the exact answer.
-        effort: When to give up; what is proven until then is told.
-
-    Raises:
-        ConfigError: Nothing is proven for an objective, a knob or the evaluator of the study.
-        SimulationError: A simulation failed, or costs are not those that were told beforehand.
-    """
-    names = tuple(objectives) or tuple(study.goals.objectives)
-    senses = {name: study.goals.objectives.get(name, "minimise") for name in names}
-    goals = replace(study.goals, objectives=senses)
-    study, effort = replace(study, goals=goals), effort or Effort()
-    begin_s, simulations = time.process_time(), 0
-    evaluator = build_evaluator(study.evaluator_input)
-    prover, told = Prover(study, gap, evaluator.canonical), ToldCosts(study)
-    while simulations < effort.simulations and time.process_time() - begin_s < effort.seconds:
-        design = prover.ask()
-        if design is None:
-            if not prover.advance():
-                break
-            continue
-        simulations += 1
-        outcome = evaluate(evaluator, goals, design)
-        if outcome.state == "failed":
-            raise SimulationError(f"nothing can be proven while designs fail: {outcome.reason}")
-        told.hold(design, outcome)
-        prover.learn(design, outcome)
-    return prover.proof()

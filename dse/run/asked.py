@@ -27,15 +27,12 @@ def check_islands(study: Study) -> None:
     """See whether the search of *study* can be one of islands, if it is to be.
 
     Raises:
-        ConfigError: It proves a gap, or takes all designs in order.
+        ConfigError: It takes all designs in order.
     """
     search = study.file.search
     if search.islands == 1:
         return
     at, own = "search.islands", search.islands
-    if search.gap is not None or search.hypervolume_gap is not None:
-        rule = "must be 1 where a gap is proven, for which the sampler and one proof take turns"
-        raise ConfigError(at, rule, got=own)
     if search.sampler == "exhaustive":
         rule = "must be 1 with the sampler exhaustive, which takes all designs in turn"
         raise ConfigError(at, rule, got=own)

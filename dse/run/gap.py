@@ -1,13 +1,18 @@
 """The gap of a finished study: how much better designs could be that nobody found."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dse.evaluate import Evaluator
 from dse.fidelity.compare import searched_rows
-from dse.proof.prove import Prover
+from dse.proof.designs import why_unproven
+from dse.proof.joint import JointProof
+from dse.proof.proposer import ProvingProposer
+from dse.proof.prove import Proof, Prover, Reached
 from dse.proof.told import no_gap, open_gap, proven_gap
 from dse.results.summary import study_front, tally_of
+from dse.samplers.base import Proposer
+from dse.space import Design
 from dse.study.compile import Study
 from dse.study.trials import Trial
 
@@ -27,34 +32,78 @@ def told_gap(study: Study) -> float | None:
     return search.gap
 
 
-@dataclass(slots=True, eq=False)
-class FrontGoal:
-    """Looks whether as much of the hypervolume is found as a study asks for.
+def proves(study: Study) -> bool:
+    """True if a proof goes on beside the search of *study*.
 
-    Attributes:
-        study: With its goals.
-        prover: What has been proven.
-        rows: Gives the trials so far.
+    False where nothing is asked, or nothing can be proven but by a visit to every design.
     """
+    return told_gap(study) is not None and not why_unproven(study)
 
-    study: Study
-    prover: Prover
-    rows: Callable[[], Sequence[Trial]]
-    _looks: int = 0
-    _is_reached: bool = False
 
-    def is_reached(self) -> bool:
-        """True once the share that may be missing is small enough."""
-        search = self.study.file.search
-        if search.gap is not None or search.hypervolume_gap is None or self._is_reached:
-            return self._is_reached
+class StudyProof:
+    """The proof beside the search of a study: one, or as many parts as there are islands."""
+
+    def __init__(
+        self,
+        study: Study,
+        canonical: Callable[[Design], Design],
+        rows: Callable[[], Sequence[Trial]],
+    ) -> None:
+        """*canonical*: as of ``Prover``; *rows*: gives the trials so far."""
+        gap, islands = told_gap(study), study.file.search.islands
+        assert gap is not None, "asked where a study proves something"
+        self._study, self._rows = study, rows
+        self._joint = JointProof(tuple(study.goals.objectives), islands) if islands > 1 else None
+        self._prover = None if self._joint else Prover(study, gap, canonical)
+        self._looks = 0
+        self._is_front_reached = False
+
+    def beside(self, sampler: Proposer[Any]) -> Proposer[Any]:
+        """*sampler* and the proof by turns; the sampler alone where islands prove."""
+        if self._prover is None:
+            return sampler
+        return ProvingProposer(sampler, self._prover, self._is_reached)
+
+    def learn(self, trial: Trial) -> None:
+        """The outcome of any trial."""
+        (self._joint or self._proof_of_one).learn(trial.design, trial.evaluation)
+
+    def take(self, reached: Mapping[int, Reached]) -> bool:
+        """How far parts have come, by number; whether all is proven that the study asks for."""
+        assert self._joint is not None, "one proof is not put together"
+        for number, of_it in reached.items():
+            self._joint.take(number, of_it)
+        return self._joint.is_closed or self._is_front_large()
+
+    def proof(self) -> Proof:
+        """Proof so far."""
+        return (self._joint or self._proof_of_one).proof()
+
+    @property
+    def _proof_of_one(self) -> Prover:
+        assert self._prover is not None, "there is one proof, or parts of it"
+        return self._prover
+
+    def _is_reached(self) -> bool:
+        """True once the share that may be missing is small enough; seen now and then."""
         self._looks += 1
-        rows = self.rows()
-        if self._looks % _EVERY == 0 and rows:
-            quality = study_front(self.study, rows)
-            found = proven_gap(self.prover.proof(), quality)
-            self._is_reached = is_front_proven(self.study, found)
-        return self._is_reached
+        return self._is_front_reached or (self._looks % _EVERY == 0 and self._is_front_large())
+
+    def _is_front_large(self) -> bool:
+        """True once as much of the hypervolume is found as the study asks for, and no more."""
+        search, rows = self._study.file.search, self._rows()
+        if search.gap is not None or search.hypervolume_gap is None or not rows:
+            return False
+        found = proven_gap(self.proof(), study_front(self._study, rows))
+        self._is_front_reached |= is_front_proven(self._study, found)
+        return self._is_front_reached
+
+
+def study_proof(
+    study: Study, evaluator: Evaluator, rows: Callable[[], Sequence[Trial]]
+) -> StudyProof | None:
+    """The proof that goes on beside the search of *study*; None: there is none."""
+    return StudyProof(study, evaluator.canonical, rows) if proves(study) else None
 
 
 def is_front_proven(study: Study, found: dict[str, Any]) -> bool:
@@ -64,22 +113,22 @@ def is_front_proven(study: Study, found: dict[str, Any]) -> bool:
 
 
 def gap_summary(
-    study: Study, rows: Sequence[Trial], prover: Prover | None, *, is_whole: bool
+    study: Study, rows: Sequence[Trial], proof: StudyProof | None, *, is_whole: bool
 ) -> dict[str, Any]:
     """Entries of ``summary.json`` about the gap; none where the study asks for none.
 
     Args:
         study: With its goals and levels.
         rows: All of its trials; the gap is one of the first level.
-        prover: What has been proven; None: nothing.
+        proof: What has been proven; None: nothing.
         is_whole: Every design of the space has been evaluated.
     """
     searched = searched_rows(study, rows)
     tally, found = tally_of(study, searched), dict[str, Any]()
     if is_whole and not tally.failed:
         found = no_gap(tally.best)
-    elif prover is not None:
-        found = proven_gap(prover.proof(), study_front(study, searched))
+    elif proof is not None:
+        found = proven_gap(proof.proof(), study_front(study, searched))
         if study.file.search.gap is None:
             found["gap_closed"] = is_front_proven(study, found)
         else:

@@ -19,9 +19,7 @@ from dse.evaluate import (
     start_crew,
 )
 from dse.fidelity.compare import front_fidelity
-from dse.proof.designs import check_visits_all, why_unproven
-from dse.proof.proposer import ProvingProposer
-from dse.proof.prove import Prover
+from dse.proof.designs import check_visits_all
 from dse.proof.screening import StudyScreen
 from dse.proof.told_costs import ToldCosts
 from dse.provenance import Provenance, next_number, provenance_summary
@@ -31,7 +29,7 @@ from dse.results.convergence import convergence_summary
 from dse.results.result import StudyResult
 from dse.results.summary import study_front, study_summary
 from dse.run.cache import CachedEvaluations, EvaluationCache, can_be_cached
-from dse.run.gap import FrontGoal, gap_summary, told_gap
+from dse.run.gap import StudyProof, gap_summary, study_proof, told_gap
 from dse.run.islands.host import IslandInput
 from dse.run.islands.rounds import Rounds
 from dse.run.islands.search import IslandSearch, Means, island_rounds
@@ -73,7 +71,7 @@ class Runner:
         self._resume, self._retries, self._accepts = resume, retry_failed, accept_changes
         self._watcher = watcher or Unwatched()
         self._streak, self._told = FailureStreak(), ToldCosts(study)
-        self._prover: Prover | None = None
+        self._proof: StudyProof | None = None
         self._refinement: Refinement | None = None
         self._is_whole, self._kept = False, MAX_ROWS
         self._starts, self._learned = list[Design](), Learned()
@@ -115,6 +113,7 @@ class Runner:
             if rounds is not None:
                 means = self._means(stage, proposer, screen)
                 search = IslandSearch(search, rounds, budget, hooks, stage.known, means)
+            self._searching = search
 
             def run() -> None:
                 search.run()
@@ -125,24 +124,22 @@ class Runner:
 
     def _proposer(self, evaluator: Evaluator, screen: StudyScreen) -> Proposer[Any]:
         """The sampler; beside it a proof, if the study asks for a gap."""
-        study, gap = self._study, told_gap(self._study)
-        if gap is not None and not why_unproven(study):
-            self._prover = Prover(study, gap, evaluator.canonical)
+        study = self._study
+        self._proof = study_proof(study, evaluator, lambda: self._searching.trials)
         proposer = study_proposer(
             study,
             evaluator,
             screen,
-            trials=None if self._prover is not None else study.file.search.exhausted,
+            trials=study.file.search.exhausted if self._proof is None else None,
             storage=self._storage,
         )
         self._learned = learned_designs(study)
         self._starts = [*starting_designs(study), *self._learned.designs]
         for design in self._starts:
             proposer.enqueue(design)
-        if self._prover is not None:
-            goal = FrontGoal(study, self._prover, lambda: self._storage.rows)
-            return ProvingProposer(proposer, self._prover, goal.is_reached)
-        if gap is not None:
+        if self._proof is not None:
+            return self._proof.beside(proposer)
+        if told_gap(study) is not None:
             check_visits_all(study, proposer.is_complete)
         return proposer
 
@@ -264,6 +261,7 @@ class Runner:
             forget=self._forget,
             take=screen.take,
             first_of_end=stage.first_of_end,
+            proven=None if self._proof is None else self._proof.take,
         )
 
     def _forget(self, number: int) -> None:
@@ -333,8 +331,8 @@ class Runner:
     def _folded(self, trial: Trial, duplicates: int) -> None:
         if trial.repeats is not None:
             self._finished(trial)
-        if self._prover is not None:
-            self._prover.learn(trial.design, trial.evaluation)
+        if self._proof is not None:
+            self._proof.learn(trial)
         self._watcher.folded(trial, duplicates)
         self._streak.add(trial)
         if trial.repeats is None and trial.provenance == self._provenance:
@@ -365,7 +363,7 @@ class Runner:
         quality = study_front(self._study, rows)
         wall_s = time.monotonic() - self._start_s
         summary = study_summary(self._study, rows, quality, duplicates=duplicates, wall_s=wall_s)
-        summary |= gap_summary(self._study, rows, self._prover, is_whole=self._is_whole)
+        summary |= gap_summary(self._study, rows, self._proof, is_whole=self._is_whole)
         summary |= convergence_summary(self._study, rows, summary.get("lower_bounds", {}))
         judging = self._judging(rows)
         if is_whole:

@@ -177,6 +177,10 @@ class Search:
         outcomes = [_outcome(trial.evaluation) for trial in trials]
         self._proposer.hear([trial.design for trial in trials], outcomes)
 
+    def is_elsewhere(self, design: Design) -> bool:
+        """True if it is known that others have found *design*."""
+        return self._elsewhere.get(self._key(design)) >= 0
+
     def take_up(self, trials: Sequence[Trial]) -> bool:
         """Go on with the end behind *trials*, of which all are told to everybody but the sampler.
 

@@ -13,8 +13,9 @@ from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.objectives import Goals
 from dse.proof.boxes import Boxes, Flags, Floats
+from dse.proof.close import Effort, close_gap
 from dse.proof.designs import KnownDesigns
-from dse.proof.prove import Effort, Prover, close_gap
+from dse.proof.prove import Prover
 from dse.rank.pareto import non_dominated
 from dse.study.compile import Study, compile_study, load_study_file
 from simcore import ConfigError

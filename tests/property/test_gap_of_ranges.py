@@ -9,7 +9,7 @@ from small_study import STUDY, searched
 
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
-from dse.proof.prove import Effort, close_gap
+from dse.proof.close import Effort, close_gap
 from dse.study.compile import Study, compile_study
 from simcore import ConfigError
 

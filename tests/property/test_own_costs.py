@@ -11,8 +11,8 @@ from dse.evaluate import EVALUATORS
 from dse.evaluate.base import Account, EvaluatorInput
 from dse.evaluate.priced import MachineCosts
 from dse.evaluate.simulator import SimulatorEvaluator
+from dse.proof.close import close_gap
 from dse.proof.designs import why_blind, why_unproven
-from dse.proof.prove import close_gap
 from dse.space import Design
 from dse.study.compile import compile_study
 from simcore import InfeasibleError, SimulationError

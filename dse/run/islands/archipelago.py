@@ -2,13 +2,14 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dse.evaluate import Crew, Evaluation, Limits
 from dse.evaluate.workers.crew import Shared
+from dse.proof.prove import Reached
 from dse.rank.pareto import fronts
 from dse.run.ending import Ending
 from dse.run.islands.dealing import Dealing
@@ -45,6 +46,8 @@ class Bounds:
         signs: +1 for each minimised objective, by name, -1 for each that is maximised.
         until_s: Value of ``time.monotonic()`` after which nothing more is ordered, or None.
         designs: Number of designs in the space, or None if it is infinite.
+        proven: Told how far the proofs of islands have come, by number, whose trials up to then
+            are all folded; whether that is all that was asked for.
     """
 
     rounds: Rounds
@@ -53,6 +56,7 @@ class Bounds:
     signs: dict[str, int]
     until_s: float | None = None
     designs: int | None = None
+    proven: Callable[[Mapping[int, Reached]], bool] = lambda reached: False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -95,6 +99,8 @@ class Archipelago:
         self._first_by_key: dict[int, int] = {}
         self._of_round: list[tuple[int, int]] = []
         self._news: list[Shared] = []
+        self._reached: dict[tuple[int, int], Reached] = {}
+        self._is_proven = False
         self._crew: Crew | None = None
         self.trials: list[Trial] = []
         self.duplicates = 0
@@ -108,6 +114,11 @@ class Archipelago:
     def is_short(self) -> bool:
         """True if an island had no design left to propose, so that later trials do not count."""
         return any(course.is_exhausted for course in self._courses)
+
+    @property
+    def is_proven(self) -> bool:
+        """True if all that was to be proven is."""
+        return self._is_proven
 
     @property
     def facts(self) -> Sequence[Shared]:
@@ -164,6 +175,12 @@ class Archipelago:
             if self._file_some():
                 fleet.wake()
 
+    def conclude_proof(self) -> None:
+        """Take up what islands have proven in the last round, of which not all is asked for."""
+        last = {own: reached for (_, own), reached in sorted(self._reached.items(), key=_turn)}
+        if last and self.is_done and not self.is_short:  # no trial counts that an island missed
+            self._is_proven |= self._bounds.proven(last)
+
     @property
     def _is_stopping(self) -> bool:
         until_s = self._bounds.until_s
@@ -215,6 +232,8 @@ class Archipelago:
     def _reported(self, report: Report) -> None:
         self._advance(report)
         self._facts.add(report)
+        if report.reached is not None and report.turn >= len(self._news):
+            self._reached[report.turn, report.island] = report.reached
         self._reports.append(report)
 
     def _moved(self, island: int, suspect: int | None) -> None:
@@ -294,7 +313,9 @@ class Archipelago:
     def _conclude(self) -> None:
         """See whether the end is due, or nothing left to find, and tell islands of the round."""
         count, ending, turn = len(self.trials), self._bounds.ending, len(self._news)
-        if self.knows_all or (ending.signs and ending.begins(self.trials, count)):
+        self._is_proven |= self._is_enough(turn)
+        is_settled = bool(ending.signs) and ending.begins(self.trials, count)
+        if self.knows_all or self._is_proven or is_settled:
             # these rounds after it have begun, or may have: they are the last
             last = turn + AHEAD
             self._limit = min(self._limit, self._rounds.begin(last + 1))
@@ -304,10 +325,22 @@ class Archipelago:
             turn=turn,
             trials=_told(trials, self._bounds.signs),
             known=np.array(self._of_round, np.int64),
+            failed=[trial.design for trial in trials if trial.state == "failed"],
         )
         self._of_round.clear()
         assert self._crew is not None, "there are workers"
         self._news.append(self._crew.share(news))
+
+    def _is_enough(self, turn: int) -> bool:
+        """True if what islands have proven at the end of a round is all that was asked for."""
+        islands = range(self._rounds.islands)
+        reached = {own: self._reached.pop((turn, own), None) for own in islands}
+        known = {own: of_it for own, of_it in reached.items() if of_it is not None}
+        return bool(known) and self._bounds.proven(known)
+
+
+def _turn(item: tuple[tuple[int, int], Reached]) -> tuple[int, int]:
+    return item[0]
 
 
 def _told(trials: Sequence[Trial], signs: dict[str, int]) -> list[Trial]:

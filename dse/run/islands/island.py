@@ -7,9 +7,13 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dse.evaluate import Evaluator
+from dse.evaluate import Evaluation, Evaluator
 from dse.evaluate.workers.crew import Shared
+from dse.proof.part import Part
+from dse.proof.proposer import ProvingProposer
+from dse.proof.prove import Prover
 from dse.proof.screening import StudyScreen
+from dse.run.gap import proves, told_gap
 from dse.run.islands.messages import Made, News, Order, Report
 from dse.run.islands.rounds import Rounds
 from dse.run.proposing import study_proposer
@@ -55,6 +59,9 @@ class Island:
         screen.worked_out()  # what is worked out from now on is handed on
         self._screen = screen
         proposer = study_proposer(study, evaluator, screen, trials=None, island=number)
+        self._prover = self._part_of_proof(study, evaluator)
+        if self._prover is not None:
+            proposer = ProvingProposer(proposer, self._prover)
         for design in starts[number :: rounds.islands]:
             proposer.enqueue(design)
         budget = Budget(
@@ -77,6 +84,19 @@ class Island:
         self._failure: Exception | None = None  # while it learned between two orders
         self._turn, self._until_s = -1, 0.0
         self._goal = 0
+
+    def _part_of_proof(self, study: Study, evaluator: Evaluator) -> Prover | None:
+        """The part of the study's proof that the island works on; None: nothing is proven."""
+        gap = told_gap(study)
+        if gap is None or not proves(study):
+            return None
+        return Prover(
+            study,
+            gap,
+            evaluator.canonical,
+            part=Part(number=self._number, of=self._rounds.islands),
+            is_elsewhere=lambda design: self._search.is_elsewhere(design),
+        )
 
     def settle(self) -> None:
         """Learn from what is reported, as the next order would begin; it tells what fails."""
@@ -108,7 +128,13 @@ class Island:
         self._turn = order.turn
         if order.news is not None:
             news: News = order.news.value()
-            self._search.hear(self._of_others(news), news.known)
+            trials = self._of_others(news)
+            self._search.hear(trials, news.known)
+            if self._prover is not None:
+                for trial in trials:
+                    self._prover.learn(trial.design, trial.evaluation)
+                for design in news.failed:
+                    self._prover.learn(design, Evaluation(state="failed"))
         self._search.expect(
             replace(trial, number=base + place, repeats=None)
             for place, trial in order.stored.items()
@@ -120,6 +146,8 @@ class Island:
         return [one for one in news.trials if one.number not in own]
 
     def _told(self, trial: Trial, duplicates: int) -> None:
+        if self._prover is not None:
+            self._prover.learn(trial.design, trial.evaluation)
         if self._ahead:
             self._ahead -= 1
         else:
@@ -150,6 +178,7 @@ class Island:
             rows=[() if trial is None else row_of("trial", trial) for trial in trials],
             known=known,
         )
+        is_over = first - base + len(trials) >= order.share
         return Report(
             island=self._number,
             turn=order.turn,
@@ -158,6 +187,7 @@ class Island:
             new=len(trials) - trials.count(None),
             made=Shared(pickle.dumps(made)),
             facts=facts if order.wants_facts else {},
+            reached=self._prover.reached() if self._prover is not None and is_over else None,
             is_exhausted=self._search.is_exhausted,
         )
 

@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dse.evaluate.workers.crew import Shared
+from dse.proof.prove import Reached
 from dse.proof.screening import Facts
 from dse.samplers.design.columns.genomes import Keys
+from dse.space import Design
 from dse.store.rows import Row
 from dse.study.trials import Trial
 
@@ -19,11 +21,13 @@ class News:
         turn: The round.
         trials: Feasible designs, with objectives and limits alone.
         known: (N, 2) of all its designs, as ``Hooks.keyed``.
+        failed: Designs whose evaluation failed.
     """
 
     turn: int
     trials: Sequence[Trial]
     known: Keys
+    failed: Sequence[Design] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +94,8 @@ class Report:
         new: Number of those whose outcome was not known.
         made: The trials, packed: islands get their next orders before they are looked at.
         facts: Facts of plans that its worker has worked out since the last report.
+        reached: What the island has proven of its part, at the end of a round; None: it proves
+            nothing, or the round goes on.
         is_exhausted: Whether no design is left to propose.
         error: Reason why the island cannot go on; empty: it can.
         is_out_of_memory: Whether the memory of the worker did not suffice.
@@ -102,6 +108,7 @@ class Report:
     new: int = 0
     made: Shared | None = None
     facts: Facts = field(default_factory=dict)
+    reached: Reached | None = None
     is_exhausted: bool = False
     error: str = ""
     is_out_of_memory: bool = False

@@ -1,13 +1,15 @@
 """A study's search by islands, and its end by one search that has heard of everything."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dse.evaluate import Crew, Dispatcher, Limits
+from dse.proof.prove import Reached
 from dse.proof.screening import Facts
 from dse.run.asked import check_islands
 from dse.run.ending import Ending
+from dse.run.gap import proves
 from dse.run.islands.archipelago import Archipelago, Bounds
 from dse.run.islands.rounds import Rounds
 from dse.run.search import Search
@@ -38,7 +40,8 @@ def island_rounds(study: Study, proposer: Proposer[Any]) -> Rounds | None:
         raise ConfigError(AT, rule, got=search.islands)
     if proposer.is_complete:
         return None
-    return Rounds(islands=search.islands, length=search.window, grows=proposer.in_lessons)
+    grows = proposer.in_lessons and not proves(study)  # a proof waits for what it asks for
+    return Rounds(islands=search.islands, length=search.window, grows=grows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,8 @@ class Means:
         forget: Called with a number from which on no trial counts.
         take: Called with facts of plans that islands have worked out.
         first_of_end: Number of the first proposal of the end, where that is known; None: it is not.
+        proven: Told how far the proofs of islands have come; whether that is all that was asked
+            for. None: the study proves nothing.
     """
 
     signs: dict[str, int]
@@ -68,6 +73,7 @@ class Means:
     forget: Callable[[int], None]
     take: Callable[[Facts], None]
     first_of_end: int | None
+    proven: Callable[[Mapping[int, Reached]], bool] | None = None
 
 
 class IslandSearch:
@@ -99,6 +105,7 @@ class IslandSearch:
             signs=means.signs,
             until_s=budget.until_s,
             designs=budget.designs,
+            proven=means.proven or _never,
         )
         of_islands = (trial for trial in known if trial.number < bounds.limit)
         self._islands = Archipelago(bounds, hooks, of_islands)
@@ -130,6 +137,9 @@ class IslandSearch:
                 return
             if islands.is_short:
                 means.forget(len(islands.trials))
+            islands.conclude_proof()
+            if islands.is_proven:
+                return
         else:
             islands.adopt(rows)
         for facts in islands.facts:
@@ -147,8 +157,12 @@ class IslandSearch:
     def _rows_before_end(self) -> list[Trial] | None:
         """All rows before the end, where it is known where that begins, and they are stored."""
         first = self._means.first_of_end
-        if not first:
+        if not first or self._means.proven is not None:  # islands prove anew: no store keeps that
             return None
         rows = [self._known.get(number) for number in range(first)]
         found = [row for row in rows if row is not None]
         return found if len(found) == first else None
+
+
+def _never(reached: Mapping[int, Reached]) -> bool:
+    return False

@@ -178,7 +178,6 @@ def test_trials_auto_ends_islands_once_they_do_not_improve() -> None:
     ("search", "told"),
     [
         ({"sampler": "exhaustive"}, "must be 1 with the sampler exhaustive"),
-        ({"sampler": "design", "gap": 0.01}, "must be 1 where a gap is proven"),
         ({"islands": 0}, "islands"),
     ],
 )
