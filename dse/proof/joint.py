@@ -1,4 +1,4 @@
-"""What the parts of a proof prove together."""
+"""Proof put together from parts."""
 
 import time
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class JointProof:
             self._front.add(design, point)
 
     def take(self, number: int, reached: Reached) -> None:
-        """How far the part with a *number* has come, all of whose designs are told."""
+        """Note how far the part with a *number* has come, all of whose designs are told."""
         self._reached[number] = reached
 
     def proof(self) -> Proof:

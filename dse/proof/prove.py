@@ -64,7 +64,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reached:
-    """How far a proof, or a part of one, has come.
+    """State of a proof, or of a part of one.
 
     Attributes:
         possible: (N, objectives) points of which no design is better than all, but for those that
@@ -325,7 +325,7 @@ class Prover:
             self._push(dimensions, box)
 
     def reached(self) -> Reached:
-        """How far it has come."""
+        """State so far."""
         objectives = len(self._study.goals.objectives)
         possible = np.zeros((1, objectives))
         if self._has_begun:

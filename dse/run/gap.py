@@ -5,7 +5,7 @@ from typing import Any
 
 from dse.evaluate import Evaluator
 from dse.fidelity.compare import searched_rows
-from dse.proof.designs import why_unproven
+from dse.proof.designs import check_visits_all, why_unproven
 from dse.proof.joint import JointProof
 from dse.proof.proposer import ProvingProposer
 from dse.proof.prove import Proof, Prover, Reached
@@ -69,7 +69,7 @@ class StudyProof:
         (self._joint or self._proof_of_one).learn(trial.design, trial.evaluation)
 
     def take(self, reached: Mapping[int, Reached]) -> bool:
-        """How far parts have come, by number; whether all is proven that the study asks for."""
+        """Note how far parts have come, by number; whether all that is asked for is proven."""
         assert self._joint is not None, "one proof is not put together"
         for number, of_it in reached.items():
             self._joint.take(number, of_it)
@@ -104,6 +104,20 @@ def study_proof(
 ) -> StudyProof | None:
     """The proof that goes on beside the search of *study*; None: there is none."""
     return StudyProof(study, evaluator.canonical, rows) if proves(study) else None
+
+
+def with_proof(study: Study, proof: StudyProof | None, sampler: Proposer[Any]) -> Proposer[Any]:
+    """*sampler*, and the proof of the study if there is one, by turns.
+
+    Raises:
+        ConfigError: A gap is asked for that only a visit to every design proves, and the sampler
+            does not visit all.
+    """
+    if proof is not None:
+        return proof.beside(sampler)
+    if told_gap(study) is not None:
+        check_visits_all(study, sampler.is_complete)
+    return sampler
 
 
 def is_front_proven(study: Study, found: dict[str, Any]) -> bool:

@@ -19,7 +19,6 @@ from dse.evaluate import (
     start_crew,
 )
 from dse.fidelity.compare import front_fidelity
-from dse.proof.designs import check_visits_all
 from dse.proof.screening import StudyScreen
 from dse.proof.told_costs import ToldCosts
 from dse.provenance import Provenance, next_number, provenance_summary
@@ -29,7 +28,7 @@ from dse.results.convergence import convergence_summary
 from dse.results.result import StudyResult
 from dse.results.summary import study_front, study_summary
 from dse.run.cache import CachedEvaluations, EvaluationCache, can_be_cached
-from dse.run.gap import StudyProof, gap_summary, study_proof, told_gap
+from dse.run.gap import StudyProof, gap_summary, study_proof, with_proof
 from dse.run.islands.host import IslandInput
 from dse.run.islands.rounds import Rounds
 from dse.run.islands.search import IslandSearch, Means, island_rounds
@@ -99,14 +98,7 @@ class Runner:
         )
         rounds = island_rounds(study, proposer)
         with self._stage(budget.trials, rounds) as stage:
-            hooks = Hooks(
-                finished=self._finished,
-                folded=self._folded,
-                stopping=self._watcher.stopping,
-                ending=self._ending,
-                filed=self._filed,
-                provenance=self._provenance,
-            )
+            hooks = self._hooks()
             search: Search | IslandSearch
             search = Search(proposer, stage.evaluations, budget, hooks, stage.known, screen)
             self._storage.rows = search.trials
@@ -137,11 +129,7 @@ class Runner:
         self._starts = [*starting_designs(study), *self._learned.designs]
         for design in self._starts:
             proposer.enqueue(design)
-        if self._proof is not None:
-            return self._proof.beside(proposer)
-        if told_gap(study) is not None:
-            check_visits_all(study, proposer.is_complete)
-        return proposer
+        return with_proof(study, self._proof, proposer)
 
     def enumerate(self) -> StudyResult:
         """Evaluate every design."""
@@ -247,6 +235,16 @@ class Runner:
             stack.callback(cache.close)
             evaluations = CachedEvaluations(dispatcher, cache)
         return Stage(evaluations=evaluations, workers=stack, crew=crew, dispatcher=dispatcher)
+
+    def _hooks(self) -> Hooks:
+        return Hooks(
+            finished=self._finished,
+            folded=self._folded,
+            stopping=self._watcher.stopping,
+            ending=self._ending,
+            filed=self._filed,
+            provenance=self._provenance,
+        )
 
     def _means(self, stage: Stage, proposer: Proposer[Any], screen: StudyScreen) -> Means:
         """Means of a search by islands."""
