@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.proof.designs import PLAN, Rows
-from dse.proof.part import Places
+from dse.proof.parts.part import Places
 from dse.proof.scenarios import Known
 from dse.space import KnobBlock, Parameter, Space, Value
 from simcore import ConfigError, parse_quantity, plain_sum

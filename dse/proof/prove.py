@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dse.evaluate import Evaluation
 from dse.proof.boxes import Box, Boxes, Values
 from dse.proof.designs import check_provable
-from dse.proof.part import Part, Places
+from dse.proof.parts.part import Part, Places
 from dse.proof.ranges import with_cells
 from dse.proof.scenarios import known_designs
 from dse.rank.pareto import Front, no_worse, non_dominated

@@ -6,7 +6,7 @@ from typing import Any
 from dse.evaluate import Evaluator
 from dse.fidelity.compare import searched_rows
 from dse.proof.designs import check_visits_all, why_unproven
-from dse.proof.joint import JointProof
+from dse.proof.parts.joint import JointProof
 from dse.proof.proposer import ProvingProposer
 from dse.proof.prove import Proof, Prover, Reached
 from dse.proof.told import no_gap, open_gap, proven_gap

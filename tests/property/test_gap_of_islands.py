@@ -12,7 +12,7 @@ from stopping import Stopping
 
 from dse.evaluate.base import Account
 from dse.evaluate.simulator import SimulatorEvaluator
-from dse.proof.part import Part
+from dse.proof.parts.part import Part
 from dse.rank.quality import study_quality
 from dse.run.runner import Runner
 from dse.space import Design

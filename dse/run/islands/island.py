@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from dse.evaluate import Evaluation, Evaluator
 from dse.evaluate.workers.crew import Shared
-from dse.proof.part import Part
+from dse.proof.parts.part import Part
 from dse.proof.proposer import ProvingProposer
 from dse.proof.prove import Prover
 from dse.proof.screening import StudyScreen

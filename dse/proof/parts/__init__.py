@@ -1,0 +1,1 @@
+"""Proofs in parts, and what is put together from them."""
