@@ -84,8 +84,7 @@ class Runner:
         """Propose, evaluate and tell until the budget is spent."""
         study, file = self._study, self._study.file
         evaluator = self._evaluator = build_evaluator(study.evaluator_input)
-        screen = StudyScreen(study, evaluator)
-        self._storage = LiveStorage(study)
+        screen, self._storage = StudyScreen(study, evaluator), LiveStorage(study)
         proposer = self._proposer(evaluator, screen)
         counts = study.space.counts
         budget = Budget(

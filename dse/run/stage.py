@@ -43,7 +43,7 @@ def limits_of(study: Study) -> Limits:
 def made_of(
     study: Study, rounds: Rounds | None, starts: Sequence[Design], cache: str | None
 ) -> EvaluatorInput | IslandInput:
-    """What workers of *study* are made of, which are islands where there are *rounds*."""
+    """Input of the workers of *study*, which are islands where there are *rounds*."""
     if rounds is None:
         return study.evaluator_input
     return IslandInput(

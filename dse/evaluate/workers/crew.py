@@ -128,7 +128,7 @@ class Crew(ABC):
 
     @property
     def waiting(self) -> str:
-        """Why no worker is there although all is well, in one sentence; empty: no such reason."""
+        """Reason in one sentence why no worker is there although all is well; empty: there is none."""
         return ""
 
     @property

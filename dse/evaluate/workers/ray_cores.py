@@ -74,17 +74,18 @@ def cores_of(node: Mapping[str, Any]) -> int:
 
 
 def spread(free: Mapping[str, int], count: int | None) -> list[str]:
-    """Nodes for *count* workers (None: one per free core), each where most cores are left."""
-    heap = [(-cores, name) for name, cores in free.items() if cores > 0]
+    """Nodes for *count* workers (None: one per free core), each where most cores are left.
+
+    Of nodes that have as many left, those come first that have been given fewer.
+    """
+    heap = [(-cores, 0, name) for name, cores in free.items() if cores > 0]
     heapq.heapify(heap)
     found: list[str] = []
     while heap and (count is None or len(found) < count):
-        left, name = heap[0]
+        left, given, name = heapq.heappop(heap)
         found.append(name)
         if left + 1:
-            heapq.heapreplace(heap, (left + 1, name))
-        else:
-            heapq.heappop(heap)
+            heapq.heappush(heap, (left + 1, given + 1, name))
     return found
 
 
