@@ -315,10 +315,10 @@ class Runner:
             self._folder.writer.flush_if_due()
 
     def _happened(self, kind: str, text: str) -> None:
-        if self._folder is not None:
-            self._folder.writer.event(kind, text)
         if kind == "waiting":
             tell_waiting(self._watcher, text)
+        if self._folder is not None:
+            self._folder.writer.event(kind, text, now=kind == "waiting")
 
     def _finished(self, trial: Trial) -> None:
         if self._folder is not None:

@@ -128,7 +128,7 @@ class Crew(ABC):
 
     @property
     def waiting(self) -> str:
-        """Reason in one sentence why no worker is there although all is well; empty: there is none."""
+        """Reason why no worker is there although all is well, in one sentence; else empty."""
         return ""
 
     @property
