@@ -146,23 +146,31 @@ def test_studies_with_few_workers_share_the_nodes_and_run_side_by_side(
     same_as_alone(first, monkeypatch, **CHOICES)
 
 
-def test_missing_workers_are_asked_for_and_taken_up_and_not_asked_for_after_a_kill(
+def test_workers_that_are_missing_are_asked_for_and_taken_up_when_a_node_comes(
     cluster: Any, tmp_path: Path
 ) -> None:
-    choices = {**CHOICES, "address": cluster.address, "trials": 4000, "workers": 5}
+    choices = {**CHOICES, "address": cluster.address, "trials": 8000, "workers": 5}
     driver = start_command(tmp_path, **choices)
     wait_for(lambda: len(stored(tmp_path)) > 20)
-    wait_for(lambda: demanded(cluster.address) == 2)
+    assert demanded(cluster.address) == 2
     assert "asked" in events(tmp_path)
     cluster.add_node(num_cpus=4)
-    wait_for(lambda: demanded(cluster.address) == 0)
     wait_for(lambda: len(workers(tmp_path)) == 5)
     assert len({worker.rpartition(".")[0] for worker in workers(tmp_path)}) == 3
+    assert demanded(cluster.address) == 0
     kill_driver(driver)
-    driver = start_command(tmp_path, **{**choices, "workers": 9}, resume=True)
-    wait_for(lambda: demanded(cluster.address) == 2, 90)
-    os.kill(driver.pid, signal.SIGKILL)
-    driver.communicate()
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_asked_for_once_the_driver_is_gone(
+    end: signal.Signals, cluster: Any, tmp_path: Path
+) -> None:
+    choices = {**CHOICES, "address": cluster.address, "trials": 8000, "workers": 5}
+    driver = start_command(tmp_path, **choices)
+    wait_for(lambda: len(stored(tmp_path)) > 20)
+    assert demanded(cluster.address) == 2
+    os.kill(driver.pid, end)
+    driver.communicate(timeout=30)
     wait_for(lambda: demanded(cluster.address) == 0)
 
 
