@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections import Counter
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def test_a_node_shows_the_trials_workers_and_bests_of_a_study(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path]))
     monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     monkeypatch.setenv(SLOW_S, "0.02")
-    import ray
+    ray: Any = import_module("ray")
     from ray.cluster_utils import Cluster
 
     settings = {"metrics_report_interval_ms": 500}

@@ -63,7 +63,7 @@ def test_counts_are_those_of_the_trials_and_only_changes_are_recorded(
             if trial.number % 7 == 0:
                 meter.record(ready=2)
 
-    study = {"trials": 60, "seed": 3, "executor": "serial", "evaluator": "model0"}
+    study: dict[str, Any] = {"trials": 60, "seed": 3, "executor": "serial", "evaluator": "model0"}
     result = dse.run_study(STUDY, watcher=Recording(), **study)
     meter.event("crash")
     for _ in range(3):
