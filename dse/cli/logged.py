@@ -5,7 +5,7 @@ from typing import Self
 
 from dse.rank.pareto import Front
 from dse.results.result import StudyResult
-from dse.run.watcher import Watcher
+from dse.run.watcher import Watcher, tell_waiting
 from dse.store.folder import REPORT, SUMMARY
 from dse.study.compile import Study
 from dse.study.trials import Tally, Trial
@@ -75,6 +75,10 @@ class LoggedWatcher(Watcher):
 
     def stopping(self) -> bool:
         return self._inner.stopping()
+
+    def waiting(self, text: str) -> None:
+        """Tell the inner watcher that the study waits for workers."""
+        tell_waiting(self._inner, text)
 
     def finish(self, result: StudyResult) -> None:
         """Log what is known at the end, and keep the files of the results."""

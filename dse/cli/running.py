@@ -102,6 +102,11 @@ class Progress:
         """True if Ctrl-C was pressed."""
         return self._stop()
 
+    def waiting(self, text: str) -> None:
+        """Say why the study waits for workers, when it begins to."""
+        if not self._quiet:
+            self._console.print(f"dse: {text}", highlight=False, soft_wrap=True)
+
     def _rate(self) -> float:
         spent_s = max(time.monotonic() - self._start_s, 1e-3)
         return max(self._tally.proposals - self._known, 0) / spent_s

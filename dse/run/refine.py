@@ -9,6 +9,7 @@ from dse.evaluate import Task
 from dse.fidelity.compare import refined_rows, searched_rows
 from dse.fidelity.promote import promotion
 from dse.fidelity.settle import Settlement
+from dse.run.stage import Stage
 from dse.run.terms import WAIT_S, Evaluations
 from dse.study.compile import Study
 from dse.study.trials import Trial
@@ -19,19 +20,21 @@ class RefineHooks:
     """Calls between a refinement and its surroundings.
 
     Attributes:
-        workers: Starts workers for a study at a level.
+        workers: Starts workers for a study at a level, and what goes with them.
         judging: Called with the study at a level and the number of designs that are judged next.
         finished: Called for each outcome, as it comes in.
         dropped: Called for each known outcome of a design that is not among the best any more.
         stopping: Whether to begin nothing more; what is under way is awaited.
+        pausing: Whether to leave what is under way too.
         provenance: Of what is evaluated.
     """
 
-    workers: Callable[[Study], AbstractContextManager[Evaluations]]
+    workers: Callable[[Study], AbstractContextManager[Stage]]
     judging: Callable[[Study, int], None]
     finished: Callable[[Trial], None]
     dropped: Callable[[Trial], None]
     stopping: Callable[[], bool]
+    pausing: Callable[[], bool]
     provenance: int = 0
 
 
@@ -93,7 +96,7 @@ class _Judge:
     ) -> None:
         """*study*: at that level; *found*: all outcomes, those of earlier runs included."""
         self._study, self._level, self._found, self._hooks = study, level, found, hooks
-        self._evaluations: Evaluations | None = None
+        self._stage: Stage | None = None
         self.numbers: list[int] = []
 
     @property
@@ -109,12 +112,17 @@ class _Judge:
         left = [task for task in tasks if not self._is_known(task)]
         if not left or hooks.stopping():
             return
-        if self._evaluations is None:
-            self._evaluations = workers.enter_context(hooks.workers(self._study))
+        if self._stage is None:
+            self._stage = workers.enter_context(hooks.workers(self._study))
+        stage = self._stage
         hooks.judging(self._study, len(left))
-        ahead = 2 * (self._study.file.execution.workers or 1)
         found = each_evaluated(
-            self._evaluations, iter(left), ahead, hooks.stopping, hooks.provenance
+            stage.evaluations,
+            iter(left),
+            hooks.stopping,
+            hooks.pausing,
+            lambda: 2 * max(stage.crew.workers, 1),
+            hooks.provenance,
         )
         for trial in found:
             # what ended its worker says not at which level
@@ -131,18 +139,22 @@ class _Judge:
 def each_evaluated(
     evaluations: Evaluations,
     tasks: Iterator[Task],
-    ahead: int,
     stopping: Callable[[], bool],
+    pausing: Callable[[], bool],
+    ahead: Callable[[], int],
     provenance: int = 0,
 ) -> Iterator[Trial]:
-    """The outcomes of *tasks* as they come in, at most *ahead* of them under way."""
+    """The outcomes of *tasks* as they come in, at most *ahead* of them under way.
+
+    With *stopping* no more are begun; with *pausing* none is awaited either.
+    """
     under_way: dict[int, Task] = {}
     while True:
-        room = ahead - len(under_way)
+        room = max(ahead() - len(under_way), 0)
         more = [] if stopping() else list(islice(tasks, room))
         under_way |= {task.number: task for task in more}
         evaluations.submit(more)
-        if not under_way:
+        if not under_way or pausing():
             return
         for answer in evaluations.finished(WAIT_S):
             task = under_way.pop(answer.number)

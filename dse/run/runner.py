@@ -12,7 +12,6 @@ from typing import Any
 from dse.evaluate import (
     Dispatcher,
     Evaluator,
-    EvaluatorInput,
     Task,
     build_evaluator,
     ray_kept_up,
@@ -29,17 +28,16 @@ from dse.results.result import StudyResult
 from dse.results.summary import study_front, study_summary
 from dse.run.cache import CachedEvaluations, EvaluationCache, can_be_cached
 from dse.run.gap import StudyProof, gap_summary, study_proof, with_proof
-from dse.run.islands.host import IslandInput
 from dse.run.islands.rounds import Rounds
 from dse.run.islands.search import IslandSearch, Means, island_rounds
 from dse.run.learned import Learned, learned_designs
 from dse.run.proposing import study_proposer
 from dse.run.refine import RefineHooks, Refinement, each_evaluated
 from dse.run.search import Search
-from dse.run.stage import Stage, limits_of, with_workers
+from dse.run.stage import Stage, limits_of, made_of, with_workers
 from dse.run.start import starting_designs
 from dse.run.terms import Budget, Evaluations, Hooks
-from dse.run.watcher import Unwatched, Watcher
+from dse.run.watcher import Unwatched, Watcher, metered, tell_waiting
 from dse.samplers.base import Proposer
 from dse.space import Design
 from dse.store.errors import StoreError
@@ -68,7 +66,8 @@ class Runner:
         self._study = study
         self._folder = StudyFolder(Path(out)) if out is not None else None
         self._resume, self._retries, self._accepts = resume, retry_failed, accept_changes
-        self._watcher = watcher or Unwatched()
+        self._watcher, self._meter = metered(study, out, watcher or Unwatched())
+        self._most_workers = study.file.execution.workers
         self._streak, self._told = FailureStreak(), ToldCosts(study)
         self._proof: StudyProof | None = None
         self._refinement: Refinement | None = None
@@ -82,8 +81,7 @@ class Runner:
         """Propose, evaluate and tell until the budget is spent."""
         study, file = self._study, self._study.file
         evaluator = self._evaluator = build_evaluator(study.evaluator_input)
-        screen = StudyScreen(study, evaluator)
-        self._storage = LiveStorage(study)
+        screen, self._storage = StudyScreen(study, evaluator), LiveStorage(study)
         proposer = self._proposer(evaluator, screen)
         counts = study.space.counts
         budget = Budget(
@@ -143,8 +141,8 @@ class Runner:
             )
 
             def run() -> None:
-                given = (stage.evaluations, designs, _ENUMERATE_AHEAD, self._watcher.stopping)
-                for trial in each_evaluated(*given, self._provenance):
+                given = (stage.evaluations, designs, self._watcher.stopping, self._is_deserted)
+                for trial in each_evaluated(*given, lambda: _ENUMERATE_AHEAD, self._provenance):
                     rows[trial.number] = trial
                     self._finished(trial)
                     self._folded(trial, 0)
@@ -181,6 +179,7 @@ class Runner:
             finished=finished,
             dropped=dropped,
             stopping=self._watcher.stopping,
+            pausing=self._is_deserted,
             provenance=self._provenance,
         )
         self._refinement = Refinement(self._study, refined, hooks)
@@ -200,36 +199,28 @@ class Runner:
             yield replace(found, known=known, first_of_end=first)
 
     @contextmanager
-    def _workers(self, study: Study) -> Iterator[Evaluations]:
+    def _workers(self, study: Study) -> Iterator[Stage]:
         """Workers for designs at a finer level."""
         with ExitStack() as stack:
-            yield self._started(study, stack).evaluations
+            yield self._started(study, stack)
 
     def _started(self, study: Study, stack: ExitStack, rounds: Rounds | None = None) -> Stage:
         """Evaluations of *study*, open until *stack* closes, and their workers."""
-        execution = study.file.execution
-        limits = limits_of(study)
+        execution, limits = study.file.execution, limits_of(study)
         folder = execution.cache if can_be_cached(study) else None
-        what: EvaluatorInput | IslandInput = study.evaluator_input
-        if rounds is not None:
-            what = IslandInput(
-                study=study,
-                evaluator=study.evaluator_input,
-                rounds=rounds,
-                starts=self._starts,
-                cache=folder or "",
-            )
         crew = start_crew(
             execution.executor,
-            what,
-            workers=execution.workers,
+            made_of(study, rounds, self._starts, folder),
+            workers=self._most_workers,
             address=execution.address,
             limits=limits,
+            meter=self._meter,
         )
         dispatcher = stack.enter_context(
             Dispatcher(crew, limits=limits, waiting=self._waiting, happened=self._happened)
         )
         evaluations: Evaluations = dispatcher
+        self._dispatcher = dispatcher
         if folder is not None:
             cache = EvaluationCache(Path(folder).expanduser(), study)
             stack.callback(cache.close)
@@ -241,6 +232,7 @@ class Runner:
             finished=self._finished,
             folded=self._folded,
             stopping=self._watcher.stopping,
+            pausing=self._is_deserted,
             ending=self._ending,
             filed=self._filed,
             provenance=self._provenance,
@@ -310,13 +302,19 @@ class Runner:
         if self._folder is not None and not self._folder.has_end(self._study):
             self._folder.note_end(self._study, self._study.file.search.most_trials)
 
+    def _is_deserted(self) -> bool:
+        """True if the study is to stop, and nobody evaluates what is under way."""
+        return self._watcher.stopping() and self._dispatcher.is_deserted
+
     def _waiting(self) -> None:
         if self._folder is not None:
             self._folder.writer.flush_if_due()
 
     def _happened(self, kind: str, text: str) -> None:
+        if kind == "waiting":
+            tell_waiting(self._watcher, text)
         if self._folder is not None:
-            self._folder.writer.event(kind, text)
+            self._folder.writer.event(kind, text, now=kind == "waiting")
 
     def _finished(self, trial: Trial) -> None:
         if self._folder is not None:

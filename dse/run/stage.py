@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from dse.evaluate import Crew, Dispatcher, Limits
+from dse.evaluate import Crew, Dispatcher, EvaluatorInput, Limits
+from dse.run.islands.host import IslandInput
+from dse.run.islands.rounds import Rounds
 from dse.run.terms import Evaluations
+from dse.space import Design
 from dse.study.compile import Study
 from dse.study.trials import Trial
 
@@ -37,7 +40,23 @@ def limits_of(study: Study) -> Limits:
     return Limits(timeout_s=execution.timeout_s, memory_bytes=execution.memory_bytes)
 
 
+def made_of(
+    study: Study, rounds: Rounds | None, starts: Sequence[Design], cache: str | None
+) -> EvaluatorInput | IslandInput:
+    """Input of the workers of *study*, which are islands where there are *rounds*."""
+    if rounds is None:
+        return study.evaluator_input
+    return IslandInput(
+        study=study,
+        evaluator=study.evaluator_input,
+        rounds=rounds,
+        starts=starts,
+        cache=cache or "",
+    )
+
+
 def with_workers(study: Study, workers: int) -> Study:
-    """The study with its number of workers filled in."""
-    filled = study.file.execution.model_copy(update={"workers": workers})
+    """The study with its number of workers filled in, as far as there are any yet."""
+    wanted = study.file.execution.workers
+    filled = study.file.execution.model_copy(update={"workers": workers or wanted})
     return replace(study, file=study.file.model_copy(update={"execution": filled}))

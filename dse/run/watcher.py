@@ -1,13 +1,21 @@
 """Watchers of a study while it runs, which may stop it."""
 
-from typing import Protocol
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
 
+from dse.evaluate.workers.ray_meter import Meter, RayMeter, Reading
 from dse.study.compile import Study
-from dse.study.trials import Trial
+from dse.study.trials import Tally, Trial
 
 
 class Watcher(Protocol):
-    """Watcher of a running study."""
+    """Watcher of a running study.
+
+    One that has a method ``waiting(text)`` too is told why the study waits for workers, when it
+    begins to.
+    """
 
     def started(self, study: Study, known: int, total: int) -> None:
         """Workers are up; *known* of *total* trials are there already."""
@@ -24,3 +32,75 @@ class Watcher(Protocol):
 
 class Unwatched(Watcher):
     """Nobody looks, nobody stops."""
+
+
+def tell_waiting(watcher: Watcher, text: str) -> None:
+    """Tell a watcher that wants to know why the study waits."""
+    told: Any = getattr(watcher, "waiting", None)
+    if told is not None:
+        told(text)
+
+
+def metered(study: Study, out: Path | str | None, watcher: Watcher) -> tuple[Watcher, Meter]:
+    """The watcher, and the meter of a study, which counts on a Ray cluster alone.
+
+    A Ray that is started for one study is seen by nobody else, and so are its metrics.
+
+    Args:
+        study: The study.
+        out: Its folder, by whose name its metrics are found.
+        watcher: Told as before.
+    """
+    execution = study.file.execution
+    if execution.executor != "ray" or execution.address is None:
+        return watcher, Meter()
+    meter = RayMeter("study" if out is None else Path(out).name)
+    return MeteredWatcher(watcher, meter), meter
+
+
+class MeteredWatcher(Watcher):
+    """Another watcher, and counts of what it is told for a meter."""
+
+    def __init__(self, inner: Watcher, meter: Meter) -> None:
+        """*inner*: told as before; *meter*: asks for the counts when it records them."""
+        self._inner = inner
+        self._tallies: dict[str, Tally] = defaultdict(Tally)
+        self._spent_s: dict[str, float] = defaultdict(float)
+        self._signs: dict[str, int] = {}
+        self._level = ""
+        meter.read(self._readings)
+
+    def started(self, study: Study, known: int, total: int) -> None:
+        self._signs = dict(zip(study.goals.objectives, study.goals.signs, strict=True))
+        self._level = study.fidelity if len(study.levels) > 1 else ""
+        self._inner.started(study, known, total)
+
+    def folded(self, trial: Trial, duplicates: int) -> None:
+        self._tallies[self._level].add(trial, self._signs)
+        if trial.repeats is None:
+            self._spent_s[self._level] += trial.evaluation.duration_s
+        self._inner.folded(trial, duplicates)
+
+    def stopping(self) -> bool:
+        return self._inner.stopping()
+
+    def waiting(self, text: str) -> None:
+        """Tell the inner watcher that the study waits for workers."""
+        tell_waiting(self._inner, text)
+
+    def _readings(self) -> Iterator[Reading]:
+        for level, tally in self._tallies.items():
+            tags = {"level": level}
+            known = tally.duplicates + tally.infeasible + tally.pruned + tally.failed
+            states = {
+                "complete": tally.proposals - known,
+                "infeasible": tally.infeasible,
+                "pruned": tally.pruned,
+                "failed": tally.failed,
+            }
+            yield Reading("dse_proposals", tally.proposals, tags)
+            yield Reading("dse_evaluation_seconds", self._spent_s[level], tags)
+            for state, count in states.items():
+                yield Reading("dse_trials", count, {**tags, "state": state})
+            for name, value in tally.best.items():
+                yield Reading("dse_best", value, {**tags, "objective": name})

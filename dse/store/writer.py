@@ -94,9 +94,17 @@ class StoreWriter:
         given = (trial.evaluation.fidelity, trial.number)
         self._news.append(_Change("refined", "fidelity = ? AND number = ?", given, rows))
 
-    def event(self, kind: str, text: str) -> None:
-        """Write down what happened to the study, its workers or its machines."""
+    def event(self, kind: str, text: str, *, now: bool = False) -> None:
+        """Write down what happened to the study, its workers or its machines.
+
+        Args:
+            kind: Of what happened.
+            text: What it was.
+            now: Whether to commit it at once, where no row may follow for long.
+        """
         self._put("event", "0", (), (time.time(), kind, text))
+        if now:
+            self.flush()
 
     def note(self, name: str, value: str) -> None:
         """Set one value of the study as a whole."""

@@ -205,7 +205,8 @@ def test_a_cluster_outlives_a_driver_that_is_killed_and_its_own_end_is_told(
     cluster: Any = Cluster(
         initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
     )
-    choices = {**CHOICES, "executor": "ray", "address": cluster.address}
+    longer = {**CHOICES, "trials": 1200}  # than the head may be gone
+    choices = {**longer, "executor": "ray", "address": cluster.address}
     try:
         driver = start_command(tmp_path, **choices)
         wait_for(lambda: len(stored(tmp_path)) > 50, 120)
@@ -221,8 +222,8 @@ def test_a_cluster_outlives_a_driver_that_is_killed_and_its_own_end_is_told(
         cluster.shutdown()
     assert first.items() <= stored(tmp_path).items()
     monkeypatch.setenv(SLOW_S, "0")
-    resumed = run_faulty(tmp_path, executor="serial", resume=True, **CHOICES)
+    resumed = run_faulty(tmp_path, executor="serial", resume=True, **longer)
     pd.testing.assert_frame_equal(
-        same_part(resumed.trials), same_part(run_faulty(executor="serial", **CHOICES).trials)
+        same_part(resumed.trials), same_part(run_faulty(executor="serial", **longer).trials)
     )
     assert dse.load_study(tmp_path).rows

@@ -98,7 +98,10 @@ class Absence:
         self._since_s = time.monotonic()
 
     def watch(self, *, is_manned: bool) -> None:
-        """See whether workers have been gone for too long; *is_manned*: there is one.
+        """See whether workers have been gone for too long.
+
+        Args:
+            is_manned: Whether there is one, or all that is missing is a core that others have.
 
         Raises:
             SimulationError: They have.
@@ -106,7 +109,10 @@ class Absence:
         if is_manned:
             self.end()
         elif time.monotonic() - self._since_s > PATIENCE_S:
-            raise SimulationError(f"no worker has been there for {PATIENCE_S:g} s")
+            raise SimulationError(
+                f"no worker has been there for {PATIENCE_S:g} s: no machine has come, or none of "
+                "the workers that were started is ready"
+            )
 
 
 class Crew(ABC):
@@ -119,6 +125,11 @@ class Crew(ABC):
     """
 
     depth = 2
+
+    @property
+    def waiting(self) -> str:
+        """Reason why no worker is there although all is well, in one sentence; else empty."""
+        return ""
 
     @property
     @abstractmethod

@@ -72,7 +72,6 @@ class Dispatcher:
         self._blamed: set[int] = set()
         self._tries: Counter[int] = Counter()
         self._seats: dict[int, _Seat] = {}
-        self._coming = crew.workers
         self._given_up: list[Answer] = []
         self._mean_s: dict[str, float] = {}
         self._absence = Absence()
@@ -88,6 +87,16 @@ class Dispatcher:
         """Number of workers."""
         return self._crew.workers
 
+    @property
+    def is_deserted(self) -> bool:
+        """True if nobody evaluates, since others have all cores."""
+        return not self._seats and bool(self._crew.waiting)
+
+    @property
+    def _are_coming(self) -> bool:
+        """True if some worker is about to be ready."""
+        return self._crew.workers > len(self._seats)
+
     def take_over(self, ready: Mapping[int, str]) -> None:
         """Go on with a crew of which somebody else has made use so far.
 
@@ -95,7 +104,6 @@ class Dispatcher:
             ready: Machine of each worker that is ready; none of them has anything to do.
         """
         self._seats = {worker: _Seat(machine=machine) for worker, machine in ready.items()}
-        self._coming = max(self._crew.workers - len(ready), 0)
         self._absence.end()
 
     def submit(self, tasks: Iterable[Task]) -> None:
@@ -129,7 +137,7 @@ class Dispatcher:
             for worker, seat in self._seats.items():
                 if len(seat.chunks) < depth and self._may_have(seat):
                     self._give(worker, seat)
-        if self._alone and not self._coming:
+        if self._alone and not self._are_coming:
             self._freshen()
 
     def _may_have(self, seat: _Seat) -> bool:
@@ -169,7 +177,6 @@ class Dispatcher:
 
     def _read(self, message: Message) -> list[Answer]:
         if message.machine:
-            self._coming = max(self._coming - 1, 0)
             self._seats[message.worker] = _Seat(machine=message.machine)
             return []
         if message.death is not None:
@@ -207,7 +214,7 @@ class Dispatcher:
     def _watch(self) -> None:
         """Give up chunks that nobody has answered for long, and studies without workers."""
         now_s = time.monotonic()
-        self._absence.watch(is_manned=bool(self._seats))
+        self._absence.watch(is_manned=bool(self._seats or self._crew.waiting))
         if self._limits.timeout_s is None:
             return
         for worker, seat in list(self._seats.items()):
@@ -222,13 +229,11 @@ class Dispatcher:
 
     def _replace(self, worker: int) -> None:
         self._seats.pop(worker, None)
-        self._coming += self._crew.replace(worker)
+        self._crew.replace(worker)
 
     def _lost(self, worker: int, death: Death, *, done: int = 0) -> None:
         """A worker is gone: blame what it was busy with, send everything else again."""
         seat = self._seats.get(worker)
-        if seat is None:  # it died while it started
-            self._coming = max(self._coming - 1, 0)
         chunks = list(seat.chunks) if seat is not None else []
         self._replace(worker)
         for chunk in reversed(chunks[1:]):

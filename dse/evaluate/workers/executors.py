@@ -8,6 +8,7 @@ from typing import Any
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.workers.crew import EXECUTORS, Crew, Message
 from dse.evaluate.workers.local_pool import LocalCrew
+from dse.evaluate.workers.ray_meter import Meter
 from dse.evaluate.workers.ray_pool import RayCrew
 from dse.evaluate.workers.worker import Limits, WorkerInput, serving
 from simcore import ConfigError
@@ -20,6 +21,7 @@ def start_crew(
     workers: int | None,
     address: str | None = None,
     limits: Limits | None = None,
+    meter: Meter | None = None,
 ) -> Crew:
     """Start the workers of an executor.
 
@@ -29,6 +31,7 @@ def start_crew(
         workers: How many; None: one per core. ``serial`` has one.
         address: A running Ray cluster, for ``ray``.
         limits: Of one evaluation; ``serial`` has none.
+        meter: Told of the workers, for ``ray``.
 
     Raises:
         ConfigError: No such executor, or Ray cannot start.
@@ -42,7 +45,7 @@ def start_crew(
     if name == "serial":
         return SerialCrew(what)
     if name == "ray" and address is not None:
-        return RayCrew(what, workers=workers, address=address, limits=limits)
+        return RayCrew(what, workers=workers, address=address, limits=limits, meter=meter)
     here = workers or len(os.sched_getaffinity(0))
     if name == "ray":
         return RayCrew(what, workers=here, limits=limits)

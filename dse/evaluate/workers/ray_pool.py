@@ -1,17 +1,19 @@
-"""Evaluates in Ray actors: one per core of every node that there is, while there is."""
+"""Evaluates in Ray actors: one per free core of every node, while there is one."""
 
 import contextlib
 import os
 import pickle
 import time
-from collections import deque
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dse.evaluate.base import EvaluatorInput
 from dse.evaluate.failure import Failure
 from dse.evaluate.workers.crew import Crew, Death, Message, Shared, StartGuard
+from dse.evaluate.workers.ray_cores import MOST_ASKED, Claims, View, Wait, spread
+from dse.evaluate.workers.ray_meter import Meter
 from dse.evaluate.workers.ray_start import (
     LOOK_S,
     RayHead,
@@ -46,13 +48,20 @@ class _Stored(Shared):
 class Actor:
     """A worker in a process of Ray's."""
 
-    def __init__(self, what: EvaluatorInput | WorkerInput, name: str, limits: Limits) -> None:
+    def __init__(self, what: EvaluatorInput | WorkerInput) -> None:
         os.environ["OMP_NUM_THREADS"] = "1"
-        self._worker = serving(what, name, limits, alone=True)
+        self._what = what
 
-    def start(self) -> str:
+    def arrive(self) -> str:
+        """Ray's name of the node that this process runs on."""
+        import ray
+
+        return str(ray.get_runtime_context().get_node_id())
+
+    def start(self, name: str, limits: Limits) -> str:
         """Make ready; returns why that cannot be done, or nothing."""
         try:
+            self._worker = serving(self._what, name, limits, alone=True)
             self._worker.start()
         except SimcoreError as error:
             return str(error)
@@ -72,22 +81,32 @@ class _Actor:
     """One actor.
 
     Attributes:
-        node: Ray's name of its node.
+        node: Ray's name of its node; empty: Ray is to find one that has room.
         actor: Its handle.
-        calls: What it has not answered yet, oldest first; the very first one is its start.
+        made_s: When it was asked for.
+        calls: What it has not answered yet, oldest first; the very first two are its start.
         since_s: When it turned to its oldest call.
+        is_there: Whether it has got its core, and its process runs.
         is_ready: Whether it has started.
     """
 
     node: str
     actor: Any
+    made_s: float
     calls: deque[Any] = field(default_factory=deque)
     since_s: float = 0.0
+    is_there: bool = False
     is_ready: bool = False
 
 
 class RayCrew(Crew):
-    """Actors that are pinned to nodes; retries and restarts are the dispatcher's, never Ray's."""
+    """Actors on cores that are free; retries and restarts are the dispatcher's, never Ray's.
+
+    Actors for cores that a look has shown to be free are pinned to their nodes: what is pinned asks
+    no autoscaler for nodes. Those that are missing to a number of workers that was asked for wait
+    in Ray's own queue, where they get the next free core of any node, in turn with those of other
+    studies, and make an autoscaler bring nodes. Ray forgets them with the driver, however it ends.
+    """
 
     def __init__(
         self,
@@ -96,8 +115,11 @@ class RayCrew(Crew):
         workers: int | None,
         address: str | None = None,
         limits: Limits | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self._most, self._limits = workers, limits or Limits()
+        self._meter = meter or Meter()
+        self._is_own = address is None
         self._ray, self._started = connect(workers, address)
         self._head = RayHead(self._ray, grace_s() if address else 0.0)  # nobody mends our own
         # by value: a copy in the object store of a node that dies would be waited for by new nodes
@@ -107,14 +129,22 @@ class RayCrew(Crew):
         self._seats: dict[int, _Actor] = {}
         self._warm: set[str] = set()
         self._names = 0
-        self._starts = StartGuard()
+        self._starts, self._claims, self._wait = StartGuard(), Claims(), Wait()
         self._events: list[tuple[str, str]] = []
         self._look()
 
     @property
     def workers(self) -> int:
-        """One per core of the cluster, or as many as were asked for."""
-        return len(self._seats)
+        """Actors that have a core, or a good hope of one."""
+        since_s = time.monotonic() - self._claims.hope_s
+        return sum(
+            seat.is_there or ((seat.node != "" or self._is_own) and seat.made_s > since_s)
+            for seat in self._seats.values()
+        )
+
+    @property
+    def waiting(self) -> str:
+        return self._wait.reason
 
     def send(self, worker: int, chunk: Sequence[Any]) -> None:
         seat = self._seats[worker]
@@ -142,7 +172,8 @@ class RayCrew(Crew):
         if ready and rest:  # whatever else has come in, for the price of one look
             more, _ = self._ray.wait(rest, num_returns=len(rest), timeout=0)
             ready += more
-        return [self._read(heads[call]) for call in ready]
+        messages = [self._read(heads[call]) for call in ready]
+        return [message for message in messages if message is not None]
 
     def replace(self, worker: int) -> bool:
         seat = self._seats.pop(worker, None)
@@ -151,55 +182,112 @@ class RayCrew(Crew):
         self._kill(seat)
         if seat.node not in self._nodes or not self._is_alive(seat.node):
             return False
-        self._seats[worker] = self._start(seat.node, worker)
+        self._seats[worker] = self._start(seat.node)
         return True
 
     def close(self) -> None:
         self._head.leave()
         for seat in self._seats.values():
             self._kill(seat)
+        self._seats.clear()
+        self._record()
         if self._started:
             leave(self._ray)
 
     def events(self) -> list[tuple[str, str]]:
         events, self._events = self._events, []
+        for kind, _ in events:
+            self._meter.event(kind)
         return events
 
     def _look(self) -> None:
-        """Take up nodes that have come, and cores of theirs that are free of workers."""
+        """Take up nodes that have come, and cores that are free."""
         self._looked_s = time.monotonic()
-        alive = {node["NodeID"]: node for node in self._head.nodes() if node["Alive"]}
+        view = self._head.view()
+        self._note_nodes(view)
+        if self._claims.are_shown_by(view):
+            own = Counter(seat.node for seat in self._seats.values())
+            free = view.free_beside(own)
+            self._take_back(free)
+            self._take(free)
+            cores = sum(view.cores.values())
+            self._events += self._wait.told(cores, workers=self.workers, asked=self._asked)
+        self._record()
+
+    def _note_nodes(self, view: View) -> None:
+        """Note which nodes have come and gone."""
+        alive = view.alive
         for name in [name for name in self._nodes if name not in alive]:
             self._events.append(("node_left", self._nodes.pop(name)))
-        for name, node in alive.items():
-            cores = int(node["Resources"].get("CPU", 0))
-            if name in self._nodes or not cores:
-                continue
-            self._nodes[name] = f"{node['NodeManagerAddress']}-{name[:6]}"
-            self._events.append(("node_joined", f"{self._nodes[name]} with {cores} cores"))
-            for _ in range(cores):
-                if self._most is None or len(self._seats) < self._most:
-                    self._seats[self._names] = self._start(name, self._names)
-                    self._names += 1
+        for name, cores in view.cores.items():
+            if name not in self._nodes:
+                self._nodes[name] = f"{alive[name]['NodeManagerAddress']}-{name[:6]}"
+                self._events.append(("node_joined", f"{self._nodes[name]} with {cores} cores"))
+
+    def _take_back(self, free: Mapping[str, int]) -> None:
+        """Give up workers whose cores others were faster to take."""
+        now_s = time.monotonic()
+        for worker, seat in list(self._seats.items()):
+            is_late = not seat.is_there and now_s - seat.made_s > self._claims.hope_s
+            if is_late and seat.node and not free.get(seat.node, 0):
+                self._kill(self._seats.pop(worker))
+                self._claims.lost()
+
+    def _take(self, free: Mapping[str, int]) -> None:
+        """Start a worker on each free core, up to the number that was asked for.
+
+        Those that wait in Ray's queue are among them: it gives them what is free by itself.
+        """
+        missing = None if self._most is None else self._most - len(self._seats)
+        for node in spread(free, missing):
+            self._add(node)
+        if self._most is not None:
+            for _ in range(min(self._most - len(self._seats), MOST_ASKED - self._asked)):
+                self._add("")
+
+    @property
+    def _asked(self) -> int:
+        """Workers that wait in Ray's queue for a core of any node."""
+        return sum(not seat.is_there and not seat.node for seat in self._seats.values())
+
+    def _record(self) -> None:
+        """Record how the study does, for Prometheus."""
+        ready = sum(seat.is_ready for seat in self._seats.values())
+        self._meter.record(ready=ready, waiting=self._asked)
+
+    def _add(self, node: str) -> None:
+        self._seats[self._names] = self._start(node)
+        self._names += 1
 
     def _is_alive(self, node: str) -> bool:
         return any(n["Alive"] for n in self._head.nodes(now=True) if n["NodeID"] == node)
 
-    def _start(self, node: str, worker: int) -> _Actor:
+    def _start(self, node: str) -> _Actor:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        pinned = self._class.options(
-            scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)
-        )
+        where: Any = "SPREAD"
+        if node:
+            where = NodeAffinitySchedulingStrategy(node, soft=False)
+        actor = self._class.options(scheduling_strategy=where).remote(self._what)
+        self._claims.changed()
+        calls = deque([actor.arrive.remote()])
+        return _Actor(node=node, actor=actor, made_s=time.monotonic(), calls=calls)
+
+    def _arrived(self, worker: int, node: str) -> None:
+        """A worker has got its core, on *node*."""
+        seat = self._seats[worker]
+        seat.node, seat.is_there = node, True
+        if node not in self._nodes:
+            self._note_nodes(self._head.view(now=True))
         limits = self._limits.on_warm_machine if node in self._warm else self._limits
-        actor = pinned.remote(self._what, f"{self._nodes[node]}.w{worker}", limits)
-        return _Actor(node=node, actor=actor, calls=deque([actor.start.remote()]))
+        name = f"{self._nodes.get(node, node)}.w{worker}"
+        seat.calls.append(seat.actor.start.remote(name, limits))
 
     def _kill(self, seat: _Actor) -> None:
         with contextlib.suppress(Exception):  # it may be dead already
             self._ray.kill(seat.actor, no_restart=True)
 
-    def _read(self, worker: int) -> Message:
+    def _read(self, worker: int) -> Message | None:
         seat = self._seats[worker]
         call = seat.calls.popleft()
         try:
@@ -207,7 +295,12 @@ class RayCrew(Crew):
         except self._ray.exceptions.RayTaskError as error:
             raise SimulationError(f"a worker cannot go on: {first_line(error)}") from None
         except self._ray.exceptions.RayError as error:
-            return Message(worker=worker, death=self._death(seat, error))
+            death = self._death(seat, error)
+            self._meter.event(death.failure)
+            return Message(worker=worker, death=death)
+        if not seat.is_there:
+            self._arrived(worker, answers)
+            return None
         if not seat.is_ready:
             if answers:  # an evaluator that cannot be built fails for every design
                 raise SimulationError(f"workers cannot start: {answers}")
@@ -223,7 +316,7 @@ class RayCrew(Crew):
         reason = _cause(error)
         if is_out_of_memory:
             reason = "the machine ran low on memory, and Ray ended the worker"
-        if not self._is_alive(seat.node):
+        if seat.node and not self._is_alive(seat.node):
             return Death(failure="lost_node", reason="the machine of the worker is gone")
         if not seat.is_ready:
             self._starts.died(reason)

@@ -9,12 +9,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+from dse.evaluate.workers.ray_cores import Nodes, View, free_cores
 from simcore import ConfigError, SimulationError
 
 _QUIET = {
@@ -240,8 +241,6 @@ _END_S = 50.0  # for writing the study before Ray ends the process
 _RAYS_SETTING = "RAY_gcs_rpc_server_reconnect_timeout_s"
 _RAYS_DEFAULT_S = 60.0
 
-Nodes = Sequence[Mapping[str, Any]]
-
 
 def grace_s() -> float:
     """Time that the head of a cluster may refuse connections, from when Ray gives it up."""
@@ -262,8 +261,8 @@ class RayHead:
     def __init__(self, ray: Any, patience_s: float) -> None:
         self._ray, self._patience_s = ray, patience_s
         self.address: str = ray.get_runtime_context().gcs_address
-        self._nodes: Nodes = ray.nodes()
         self._seen_s = time.monotonic()
+        self._view = View(nodes=ray.nodes(), free=free_cores(ray), seen_s=self._seen_s)
         self._changed, self._wanted = threading.Condition(), threading.Event()
         self._is_left = False
         threading.Thread(target=self._watch, name="ray-head", daemon=True).start()
@@ -277,6 +276,10 @@ class RayHead:
         Raises:
             SimulationError: The head has been gone for long.
         """
+        return self.view(now=now).nodes
+
+    def view(self, *, now: bool = False) -> View:
+        """Nodes and free cores of the cluster; as ``nodes``."""
         asked_s = time.monotonic()
         with self._changed:
             while now and self._seen_s < asked_s:
@@ -284,7 +287,7 @@ class RayHead:
                 self._wanted.set()
                 self._changed.wait(LOOK_S)
             self._check()
-            return self._nodes
+            return self._view
 
     def leave(self) -> None:
         """Look no more."""
@@ -306,9 +309,10 @@ class RayHead:
             asked_s = time.monotonic()
             if self._is_reachable():
                 with suppress(Exception):  # then it has not been seen
-                    nodes = self._ray.nodes()
+                    nodes, free = self._ray.nodes(), free_cores(self._ray)
                     with self._changed:
-                        self._nodes, self._seen_s = nodes, asked_s
+                        self._view = View(nodes=nodes, free=free, seen_s=asked_s)
+                        self._seen_s = asked_s
                         self._changed.notify_all()
             self._wanted.wait(LOOK_S)
 

@@ -74,6 +74,7 @@ class Fleet:
         self._losses: Counter[int] = Counter()
         self._warm: set[str] = set()
         self._has_changed = True  # workers or islands without one
+        self._workers = 0
         self._absence = Absence()
 
     @property
@@ -132,10 +133,11 @@ class Fleet:
 
     def _settle(self) -> None:
         """Give islands without a worker one, and workers that have come later some islands."""
-        if not self._has_changed:
+        workers = self._crew.workers
+        if not self._has_changed and workers == self._workers:
             return
-        self._has_changed = False
-        room = -(-self._islands // max(self._crew.workers, 1))
+        self._has_changed, self._workers = False, workers  # some may not come after all
+        room = -(-self._islands // max(workers, 1))
         if any(len(seat.islands) < room for seat in self._seats.values()):
             self._make_way(room)
         self._homeless.sort(reverse=True)
@@ -209,7 +211,7 @@ class Fleet:
     def _watch(self) -> None:
         """Give up workers that have not answered for long, and studies without workers."""
         now_s = time.monotonic()
-        self._absence.watch(is_manned=bool(self._seats))
+        self._absence.watch(is_manned=bool(self._seats or self._crew.waiting))
         if self._limits.timeout_s is None:
             return
         for worker, seat in list(self._seats.items()):

@@ -91,3 +91,25 @@ def test_the_kubernetes_manifest_runs_the_driver_beside_its_volume() -> None:
     assert mounted == set(claims)
     assert claims["results"]["claimName"] == volume["metadata"]["name"]
     assert job["spec"]["entrypoint"].split()[-1] == "/studies/run.sh"
+
+
+def test_the_kubernetes_cluster_may_grow_to_what_the_study_asks_for() -> None:
+    job, _ = yaml.safe_load_all((RECIPES / "kuberay.yaml").read_text())
+    cluster = job["spec"]["rayClusterSpec"]
+    assert cluster["enableInTreeAutoscaling"] is True
+    (group,) = cluster["workerGroupSpecs"]
+    (container,) = group["template"]["spec"]["containers"]
+    cores = int(container["resources"]["requests"]["cpu"])
+    (asked,) = re.findall(r"WORKERS=(\d+)", job["spec"]["entrypoint"])
+    assert group["minReplicas"] <= group["replicas"] < int(asked) / cores <= group["maxReplicas"]
+
+
+@pytest.mark.parametrize("asked", ["", "64"])
+def test_the_script_on_the_head_asks_for_workers_where_it_is_told_to(
+    asked: str, called: Path, tmp_path: Path
+) -> None:
+    environment = {**os.environ, "WORKERS": asked}
+    command = ["bash", str(RECIPES / "run.sh"), str(tmp_path / "out"), "study.yaml"]
+    subprocess.run(command, env=environment, check=True)
+    (line,) = called.read_text().splitlines()
+    assert line.endswith(" --quiet --workers 64" if asked else " --quiet")
