@@ -174,7 +174,7 @@ class _StudySearch(ProposedSampler):
         return None if design is None else self.proposer.known(design)
 
     def meant(self, trial: FrozenTrial) -> Design | None:
-        """As of any; a trial whose parameters have other ranges was made for another space."""
+        """The design of *trial*; None where its parameters have other ranges: of another space."""
         own, its = self._view.distributions, trial.distributions
         is_alike = all(its.get(name) == drawn_from for name, drawn_from in own.items())
         return self._view.design(trial.params) if is_alike else None

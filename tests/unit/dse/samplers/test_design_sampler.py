@@ -1,6 +1,8 @@
 """The `design` search in studies of one's own learns from every trial, whoever made it."""
 
+import csv
 import pickle
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,13 +11,17 @@ import optuna
 import pytest
 from optuna.distributions import IntDistribution
 from optuna.samplers import RandomSampler
+from optuna.study import StudyDirection
 from optuna.trial import TrialState, create_trial
 
 from dse.run.api import check_study
 from dse.samplers.design_sampler import FEW, DesignSampler
 from dse.space import Space, design_key
 
-BOTH = ["minimize", "maximize"]
+ROOT = Path(__file__).parents[4]
+PAGE = ROOT / "docs" / "search.md"
+EXACT = ROOT / "tests" / "golden" / "enumerated" / "p5_vit22b_64_simulated.csv"
+BOTH = (StudyDirection.MINIMIZE, StudyDirection.MAXIMIZE)
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +71,8 @@ def test_a_study_loaded_from_storage_goes_on_as_if_it_had_never_ended(
     expected = searched(new_study(whole), whole, known + 30)
     url = f"sqlite:///{tmp_path / 'study.db'}"
     first = DesignSampler(space, seed=3)
-    assert searched(new_study(first, study_name="one", storage=url), first, known) == (
-        expected[:known]
-    )
+    study = new_study(first, study_name="one", storage=url)
+    assert searched(study, first, known) == expected[:known]
     second = DesignSampler(space, seed=3)
     loaded = optuna.load_study(study_name="one", storage=url, sampler=second)
     assert searched(loaded, second, 30) == expected[known:]
@@ -133,16 +138,16 @@ def test_what_another_study_object_tells_of_a_trial_asked_here_is_learned(
     study.ask()
     search = sampler._search(study)
     assert search.given(trial.number) is None
-    assert search._unseen == {1} - {1}
+    assert not search._unseen & {trial.number}
 
 
 def test_each_study_has_its_own_directions_and_its_own_past(space: Space) -> None:
     alone = {}
-    for direction in ("minimize", "maximize"):
+    for direction in BOTH:
         sampler = DesignSampler(space, seed=1)
         study = optuna.create_study(directions=[direction] * 2, sampler=sampler)
         alone[direction] = searched(study, sampler, 60)
-    assert alone["minimize"] != alone["maximize"]
+    assert alone[BOTH[0]] != alone[BOTH[1]]
     shared = DesignSampler(space, seed=1)
     for direction, expected in alone.items():
         study = optuna.create_study(directions=[direction] * 2, sampler=shared)
@@ -199,7 +204,7 @@ def test_trials_told_one_by_one_are_not_looked_up(
 ) -> None:
     sampler = DesignSampler(space, seed=1)
     study = new_study(sampler)
-    looked_up = []
+    looked_up: list[int] = []
     monkeypatch.setattr(study, "get_trials", lambda **_: looked_up.append(1))
     searched(study, sampler, 40)
     assert not looked_up
@@ -211,3 +216,18 @@ def test_threads_of_one_study_try_no_design_twice(space: Space) -> None:
     study.optimize(lambda trial: values_of(sampler.design(trial)), n_trials=80, n_jobs=4)
     designs = [design_key(sampler._view.design(trial.params)) for trial in study.trials]
     assert len(set(designs)) == 80
+
+
+def test_the_study_that_the_page_shows_finds_designs_of_the_exact_front() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(import optuna.*?)```", text, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    own: optuna.Study = names["own"]
+    assert len(own.trials) == 100
+    found = [tuple(trial.values) for trial in own.best_trials]
+    with EXACT.open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["on_front"] == "1"]
+    exact = [(float(row["iteration_time"]), float(row["capital_cost"])) for row in rows]
+    assert min(found)[0] < 1.05 * min(exact)[0]
+    assert min(usd for _, usd in found) == min(usd for _, usd in exact)
