@@ -37,6 +37,9 @@ class Island:
     """A search whose proposals know its own, but for the latest few, and the older ones of others.
 
     What it proposes depends on the study, its number, and the news and outcomes that it was told.
+
+    Attributes:
+        trims: Whether its sampler knows what designs of the front may do without.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class Island:
         screen.worked_out()  # what is worked out from now on is handed on
         self._screen = screen
         proposer = study_proposer(study, evaluator, screen, trials=None, island=number)
+        self.trims = proposer.trims
         for design in starts[number :: rounds.islands]:
             proposer.enqueue(design)
         budget = Budget(
