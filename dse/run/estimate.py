@@ -156,7 +156,7 @@ def _tried(study: Study, now_s: Callable[[], float]) -> Tried:
 
 
 def _spread(steps_s: list[float]) -> list[float]:
-    """The same time, with that of proposals that came at once shared by these."""
+    """Times of proposals, of which those that came at once share theirs."""
     if not steps_s:
         return []
     least_s = _SHORT * plain_sum(steps_s) / len(steps_s)
