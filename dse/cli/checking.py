@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dse.cli.budget import told_budget
 from dse.objectives import OBJECTIVES
 from dse.proof.designs import why_blind
 from dse.report.amounts import show_amount
@@ -34,6 +35,8 @@ def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = Fals
     lines += _goals(study)
     search, execution = study.file.search, study.file.execution
     lines.append(("search", f"{search.sampler}, {_trials(study)}, seed {study.file.seed}"))
+    if enough := told_budget(study):
+        lines.append(("trials needed", enough))
     blind = why_blind(study)
     if len(study.levels) > 1:
         best = f"the front, the best up to {search.promote}, {search.controls} of the others"

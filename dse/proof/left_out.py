@@ -42,6 +42,12 @@ def why_wide(study: Study) -> str:
     )
 
 
+def gap_note(study: Study) -> dict[str, str]:
+    """Entry ``gap_stays_wide`` of a summary; none where there is nothing to say."""
+    why = why_wide(study)
+    return {"gap_stays_wide": why} if why else {}
+
+
 def _look(study: Study, found: Counter[str]) -> int:
     """Count in *found* why bounds of some designs know no more; the number of these designs."""
     runs, looked_at = DesignRuns(study.evaluator_input), 0
