@@ -37,9 +37,6 @@ class Island:
     """A search whose proposals know its own, but for the latest few, and the older ones of others.
 
     What it proposes depends on the study, its number, and the news and outcomes that it was told.
-
-    Attributes:
-        trims: Whether its sampler knows what designs of the front may do without.
     """
 
     def __init__(
@@ -58,7 +55,7 @@ class Island:
         screen.worked_out()  # what is worked out from now on is handed on
         self._screen = screen
         proposer = study_proposer(study, evaluator, screen, trials=None, island=number)
-        self.trims = proposer.trims
+        self._proposer = proposer
         for design in starts[number :: rounds.islands]:
             proposer.enqueue(design)
         budget = Budget(
@@ -81,6 +78,11 @@ class Island:
         self._failure: Exception | None = None  # while it learned between two orders
         self._turn, self._until_s = -1, 0.0
         self._goal = 0
+
+    @property
+    def trims(self) -> bool:
+        """True if its sampler knows what designs of the front may do without."""
+        return self._proposer.trims
 
     def settle(self) -> None:
         """Learn from what is reported, as the next order would begin; it tells what fails."""
