@@ -1,4 +1,5 @@
 from simcore.bounds.design_bounds import DesignBounds as DesignBounds  # provisional
+from simcore.bounds.left_out import why_computing_alone as why_computing_alone  # provisional
 from simcore.bounds.listed import footprints as footprints  # provisional
 from simcore.bounds.listed import lower_bounds as lower_bounds  # provisional
 from simcore.checks import RunChecks as RunChecks  # provisional

@@ -26,7 +26,7 @@ ELSEWHERE = {
     "simcore packets": "tests/golden/test_packets.py",
     "simcore profile": "tests/unit/profiling/test_profile.py",
     "simcore systolic": "tests/golden/test_systolic_rows.py",
-    "dse dashboard": "tests/unit/dse/cli/test_dse_commands.py",
+    "dse dashboard": "tests/unit/dse/cli/test_dashboard.py",
     "dse gap": "tests/property/test_gap_in_studies.py",
     "dse serve": "tests/unit/dse/cli/test_watch_and_serve.py",
 }
@@ -129,5 +129,8 @@ def test_a_printed_command_runs(
 
 
 def test_the_other_commands_have_tests_of_their_own() -> None:
-    for path in {*ELSEWHERE.values(), *OPTIONS_ELSEWHERE.values()}:
+    for name, path in ELSEWHERE.items():
+        word = name.split()[-1]
+        assert word in (ROOT / path).read_text(encoding="utf-8"), f"{path} does not name {word}"
+    for path in OPTIONS_ELSEWHERE.values():
         assert (ROOT / path).is_file(), path

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dse.cli.budget import told_budget
 from dse.objectives import OBJECTIVES
 from dse.proof.designs import why_blind
 from dse.report.amounts import show_amount
@@ -34,12 +35,15 @@ def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = Fals
     lines += _goals(study)
     search, execution = study.file.search, study.file.execution
     lines.append(("search", f"{search.sampler}, {_trials(study)}, seed {study.file.seed}"))
+    if enough := told_budget(study):
+        lines.append(("trials needed", enough))
     blind = why_blind(study)
     if len(study.levels) > 1:
         best = f"the front, the best up to {search.promote}, {search.controls} of the others"
         best += f", at most {search.settle} that settle the front"
         lines.append(("judged again", f"{best}: {' -> '.join(study.levels)}"))
     lines.append(("pruned", f"nothing: {blind}" if blind else "designs that their bounds rule out"))
+    lines += _gap(study)
     lines.append(("evaluator", f"{study.file.evaluator} on {execution.executor}"))
     if timed:
         from dse.cli.trying import try_out  # a check alone starts without all that simulates
@@ -73,6 +77,15 @@ def _trials(study: Study) -> str:
     if search.is_open:
         return f"until the front improves no more (at most {search.most_trials:,} trials)"
     return f"{search.trials} trials"
+
+
+def _gap(study: Study) -> list[tuple[str, str]]:
+    search = study.file.search
+    if search.gap is None and search.hypervolume_gap is None:
+        return []  # a check alone starts without all that makes runs of designs
+    from dse.proof.left_out import why_wide
+
+    return [("gap", why)] if (why := why_wide(study)) else []
 
 
 def _goals(study: Study) -> list[tuple[str, str]]:

@@ -39,7 +39,7 @@ def close_gap(
     design there is one found whose values times ``1 - gap`` are nowhere above it.
 
     Args:
-        study: Its evaluator must be the simulator without congestion.
+        study: Its evaluator must know bounds, as the simulator does at any fidelity.
         objectives: Names; those of the study if left out. Times, costs and their products.
         gap: Share of the objectives' values; 0 for the exact answer.
         effort: When to give up; what is proven until then is told.

@@ -75,7 +75,8 @@ def gap_lines(summary: Mapping[str, Any]) -> list[str]:
     else:
         lines.append(f"hypervolume: at most {percent_above(volume)} of what could exist is missing")
     if not summary["gap_closed"]:
-        lines.append("the gap that was asked for is not proven")
+        why = summary.get("gap_stays_wide")
+        lines.append("the gap that was asked for is not proven" + (f": {why}" if why else ""))
     return lines
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from dse.fidelity.compare import compared_rows, fidelity_summary, searched_rows
 from dse.fidelity.promote import minimised
 from dse.objectives import OBJECTIVES
+from dse.proof.left_out import gap_note
 from dse.rank.bargain import beaten_at_a_bargain
 from dse.rank.quality import MARGIN, Quality, study_quality
 from dse.results.failures import failure_summary
@@ -87,7 +88,7 @@ def study_summary(
         "failures": failures,
         **fidelity_summary(study, rows),
         **regret_summary(study, compared, front),
-        **notes_summary(front),
+        **notes_summary(front) | gap_note(study),
     }
 
 

@@ -4,8 +4,11 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from dse.evaluate.own.evaluator import OwnEvaluator
+from dse.run.ending import Ending
+from dse.run.islands.tried import Tried, try_island
 from dse.run.runner import Runner
 from dse.run.watcher import Unwatched
 from dse.study.compile import Study
@@ -19,6 +22,11 @@ _WARM, _LEAST, _PARTS = 2, 8, 4
 """Proposals that load and compile, the least that tell something, and parts that are compared."""
 
 
+_SHORT = 0.1
+"""Part of the mean time of a proposal below which one has come with the one before it: outcomes
+come in many at once, and the first of them is given the time of all."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """Cost of the proposals of a study.
@@ -30,6 +38,8 @@ class Estimate:
         low, high: Shortest and longest mean time of a part of the proposals, over that of all.
         workers: Processes at hand.
         trials: Proposals that the study may take.
+        islands: Searches that propose side by side.
+        of_islands: Proposals that these make, before the end, which is one search's.
     """
 
     proposals: int
@@ -39,19 +49,25 @@ class Estimate:
     high: float
     workers: int
     trials: int
+    islands: int = 1
+    of_islands: int = 0
 
     @property
     def total_s(self) -> float:
-        """Time of all proposals: the driver is one process, evaluations are spread."""
+        """Time of all proposals: islands are spread over workers, of one search evaluations are."""
         driver_s = self.proposal_s - self.evaluation_s
-        return self.trials * max(driver_s, self.proposal_s / self.workers)
+        alone = self.trials - self.of_islands
+        in_islands_s = self.of_islands * self.proposal_s / min(self.islands, self.workers)
+        return in_islands_s + alone * max(driver_s, self.proposal_s / self.workers)
 
     def __str__(self) -> str:
         whole_ms, part_ms = 1e3 * self.proposal_s, 1e3 * self.evaluation_s
         low, high = (_told(self.total_s * factor) for factor in (self.low, self.high))
         each = f"{whole_ms:.3g} ms per proposal, {part_ms:.3g} ms of it evaluating"
-        some = f"{self.trials:,} trials in {low} to {high}"
+        some = f"{self.trials:,} trials in {f'{low} to {high}' if low != high else low}"
         cores = f"{self.workers} core{'s' if self.workers > 1 else ''}"
+        if self.of_islands:
+            cores += f", {self.of_islands:,} of them by {self.islands} islands"
         return f"{each} ({self.proposals} tried); {some} on {cores}"
 
 
@@ -83,36 +99,70 @@ class _Clock(Unwatched):
 def estimate(study: Study) -> Estimate | None:
     """Try the study out in this process for about a second; None: that tells nothing.
 
-    Its own sampler proposes, with its screening and its seed; nothing is kept.
+    Its own sampler proposes, with its screening and its seed; nothing is kept. Of islands the first
+    one is tried.
     """
-    file = study.file
+    file, designs = study.file, study.space.counts
     outside = file.metrics or issubclass(study.evaluator, OwnEvaluator)
-    clock = _Clock(time.perf_counter if outside else time.process_time)
+    now_s = time.perf_counter if outside else time.process_time
     execution = file.execution.model_copy(update={"executor": "serial", "cache": None})
     tried = replace(study, file=file.model_copy(update={"execution": execution}), levels=())
+    islands = 1 if _is_tried_whole(study) else file.search.islands
     try:
         with files_kept(study.files):
-            Runner(tried, out=None, resume=False, watcher=clock).search(None)
+            found = try_island(tried, LOOK_S, now_s) if islands > 1 else _tried(tried, now_s)
     except SimcoreError:  # the study will tell
         return None
-    steps = [b - a for a, b in zip(clock.ends_s[_WARM - 1 :], clock.ends_s[_WARM:], strict=False)]
-    if len(steps) < _LEAST:
+    steps_s = found.steps_s
+    if len(steps_s) < _LEAST:
         return None
-    mean_s = plain_sum(steps) / len(steps)
-    size = len(steps) // _PARTS
-    parts = [steps[at * size : (at + 1) * size] for at in range(_PARTS)]
+    mean_s = plain_sum(steps_s) / len(steps_s)
+    size = len(steps_s) // _PARTS
+    parts = [steps_s[at * size : (at + 1) * size] for at in range(_PARTS)]
     shares = [plain_sum(part) / len(part) / mean_s for part in parts]
-    designs = study.space.counts
     most = file.search.most_trials
+    trials = most if designs.continuous else min(most, designs.searched)
+    ending = Ending(trials=most, window=file.search.window, trims=found.trims)
     return Estimate(
-        proposals=len(steps),
+        proposals=len(steps_s),
         proposal_s=mean_s,
-        evaluation_s=clock.share * mean_s,
+        evaluation_s=found.evaluated * mean_s,
         low=min(shares),
         high=max(shares),
         workers=_workers(study),
-        trials=most if designs.continuous else min(most, designs.searched),
+        trials=trials,
+        islands=islands,
+        of_islands=min(ending.latest_first, trials) if islands > 1 else 0,
     )
+
+
+def _is_tried_whole(study: Study) -> bool:
+    """True if the trials suffice for all designs, which one search then takes in turn."""
+    search, counts = study.file.search, study.space.counts
+    if search.sampler != "design" or counts.continuous:
+        return False
+    return counts.searched <= search.exhausted
+
+
+def _tried(study: Study, now_s: Callable[[], float]) -> Tried:
+    """Proposals of one search, tried out."""
+    one = study.file.search.model_copy(update={"islands": 1})
+    study = replace(study, file=study.file.model_copy(update={"search": one}))
+    clock = _Clock(now_s)
+    Runner(study, out=None, resume=False, watcher=clock).search(None)
+    ends_s = clock.ends_s[_WARM - 1 :]
+    steps_s = [b - a for a, b in pairwise(ends_s)]
+    return Tried(steps_s=_spread(steps_s), evaluated=clock.share if steps_s else 0.0)
+
+
+def _spread(steps_s: list[float]) -> list[float]:
+    """Times of proposals, of which those that came at once share theirs."""
+    if not steps_s:
+        return []
+    least_s = _SHORT * plain_sum(steps_s) / len(steps_s)
+    begins = [0, *(at for at, step_s in enumerate(steps_s) if at and step_s >= least_s)]
+    groups = [steps_s[a:b] for a, b in zip(begins, [*begins[1:], len(steps_s)], strict=True)]
+    return [plain_sum(group) / len(group) for group in groups for _ in group]
 
 
 def _workers(study: Study) -> int:

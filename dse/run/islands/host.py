@@ -92,6 +92,10 @@ class Host:
             for island in self._islands.values():
                 island.settle()
 
+    def island(self, number: int) -> Island:
+        """One of the islands, which has been given an order."""
+        return self._islands[number]
+
     def _report(self, order: Order, until_s: float) -> Report:
         try:
             self._evaluations.guard(is_guarded=order.is_guarded)

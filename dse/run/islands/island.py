@@ -59,6 +59,7 @@ class Island:
         screen.worked_out()  # what is worked out from now on is handed on
         self._screen = screen
         proposer = study_proposer(study, evaluator, screen, trials=None, island=number)
+        self._sampler = proposer
         self._prover = self._part_of_proof(study, evaluator)
         if self._prover is not None:
             proposer = ProvingProposer(proposer, self._prover)
@@ -84,6 +85,11 @@ class Island:
         self._failure: Exception | None = None  # while it learned between two orders
         self._turn, self._until_s = -1, 0.0
         self._goal = 0
+
+    @property
+    def trims(self) -> bool:
+        """True if its sampler knows what designs of the front may do without."""
+        return self._sampler.trims
 
     def _part_of_proof(self, study: Study, evaluator: Evaluator) -> Prover | None:
         """The part of the study's proof that the island works on; None: nothing is proven."""

@@ -81,7 +81,7 @@ def plan_terms(
     Raises:
         InfeasibleError: The plan does not fit the workload.
     """
-    if not _is_chain(workload, plan):
+    if why_unordered(workload, plan):
         return _nothing_known(workload, plan)
     plan = plan.between_averages  # which are shorter than the mean
     few = plan.pp if plan.interleave > 1 else 1
@@ -171,14 +171,20 @@ def _message(graph: TrainingGraph, message_bytes: Sequence[int]) -> int:
     return message_bytes.index(int(first.size_bytes[sends[0]])) if sends.size else -1
 
 
-def _is_chain(workload: Workload, plan: ParallelPlan) -> bool:
-    """True if the passes of a stage follow each other in the order that the terms know.
+def why_unordered(workload: Workload, plan: ParallelPlan) -> str:
+    """Reason why the terms know no order of a stage's passes; empty: they follow each other.
 
     Those that run in pairs do so but for their computing, where a stage holds one chunk.
     """
-    if plan.offload.tiers or (plan.interleave > 1 and plan.chunk_group != plan.pp):
-        return False
-    return workload.trains and not (overlaps(plan) and plan.interleave > 1)
+    if not workload.trains:
+        return "an inference workload"
+    if plan.offload.tiers:
+        return "offloading"
+    if plan.interleave > 1 and overlaps(plan):
+        return f"schedule {plan.schedule} with {plan.interleave} chunks a stage"
+    if plan.interleave > 1 and plan.chunk_group != plan.pp:
+        return f"chunks that take turns every {plan.chunk_group} micro-batches, not every {plan.pp}"
+    return ""
 
 
 def _nothing_known(workload: Workload, plan: ParallelPlan) -> PlanTerms:
