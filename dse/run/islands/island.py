@@ -58,8 +58,8 @@ class Island:
         screen = StudyScreen(study, evaluator, lambda own: rounds.number(number, own))
         screen.worked_out()  # what is worked out from now on is handed on
         self._screen = screen
-        proposer = study_proposer(study, evaluator, screen, trials=None, island=number)
-        self._sampler = proposer
+        self._sampler = study_proposer(study, evaluator, screen, trials=None, island=number)
+        proposer = self._sampler
         self._prover = self._part_of_proof(study, evaluator)
         if self._prover is not None:
             proposer = ProvingProposer(proposer, self._prover)
@@ -83,8 +83,7 @@ class Island:
         self._known = array("q")  # of these
         self._ahead = 0  # rows that were reported before the sampler was told
         self._failure: Exception | None = None  # while it learned between two orders
-        self._turn, self._until_s = -1, 0.0
-        self._goal = 0
+        self._turn, self._until_s, self._goal = -1, 0.0, 0
 
     @property
     def trims(self) -> bool:
