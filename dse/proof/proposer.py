@@ -42,12 +42,21 @@ class ProvingProposer(Proposer[Turn]):
         sampler: Proposer[Any],
         prover: Prover,
         is_enough: Callable[[], bool] | None = None,
+        *,
+        follows: bool = False,
     ) -> None:
-        """*is_enough*: asked before each proposal whether what is proven is all that was asked.
+        """Begin.
 
-        None: others see to that, and the sampler goes on alone once nothing is left to prove.
+        Args:
+            sampler: Proposes by itself.
+            prover: Wants designs.
+            is_enough: Asked before each proposal whether what is proven is all that was asked.
+                None: others see to that, and the sampler goes on alone once nothing is left.
+            follows: Whether it takes up what others have found (``recall``), not what it has
+                proposed itself, which it must propose anew for the proof to be the same.
         """
         self._sampler, self._prover, self._is_enough = sampler, prover, is_enough
+        self._follows = follows
         self._boxes = _OF_PART if is_enough is None else _OF_ALL
         self._turn = 0
         self._is_sampled_out = False
@@ -96,6 +105,14 @@ class ProvingProposer(Proposer[Turn]):
 
     def tell_nothing(self, proposal: Proposal[Turn]) -> None:
         self._sampler.tell_nothing(proposal.handle.own)
+
+    def recall(
+        self, asked: Sequence[Design], outcomes: Sequence[Outcome]
+    ) -> list[Proposal[Turn]] | None:
+        if not self._follows:
+            return None
+        found = self._sampler.recall(asked, outcomes)
+        return None if found is None else [self._turned(own, is_wanted=False) for own in found]
 
     def hear(self, designs: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
         self._sampler.hear(designs, outcomes)

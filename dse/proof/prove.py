@@ -220,12 +220,14 @@ class Prover:
             candidate = self._candidates.popleft()
             key = self._key(candidate.design)
             if key in self._known:
-                continue
-            if self._found.covers(candidate.values)[0]:
+                self._pass_over(candidate)
+            elif self._found.covers(candidate.values)[0]:
                 self._found.give_up(candidate.values)
             elif key in self._failed:
                 self._tear(candidate)
-            elif not self._is_elsewhere(candidate.design):
+            elif self._is_elsewhere(candidate.design):
+                self._pass_over(candidate)
+            else:
                 self._asked[key] = candidate
                 self._known.add(key)
                 if candidate.in_cell:
@@ -250,6 +252,12 @@ class Prover:
         if candidate is not None and candidate.in_cell:
             self._lost.give_up(candidate.values)
             self._cells += 1
+
+    def _pass_over(self, candidate: _Candidate) -> None:
+        """Do not ask for what is known; of a cell it says nothing about what lies beside."""
+        if candidate.in_cell:
+            self._found.give_up(candidate.values)
+            self._lost.give_up(candidate.values)
 
     def _lost_points(self) -> Floats:
         """(N, objectives) that designs of cells may reach, and none found is near enough to."""

@@ -15,6 +15,7 @@ from dse.samplers.base import Proposer
 from dse.space import Design
 from dse.study.compile import Study
 from dse.study.trials import Trial
+from simcore import plain_sum
 
 _COVERED = 0.25
 """Share of the gap of the hypervolume that designs set aside in one objective may make up: a front
@@ -54,19 +55,20 @@ class StudyProof:
         assert gap is not None, "asked where a study proves something"
         self._study, self._rows = study, rows
         self._joint = JointProof(tuple(study.goals.objectives), islands) if islands > 1 else None
-        self._prover = None if self._joint else Prover(study, gap, canonical)
+        self._prover = Prover(study, gap, canonical)  # of the end, where islands prove before it
         self._looks = 0
         self._is_front_reached = False
 
     def beside(self, sampler: Proposer[Any]) -> Proposer[Any]:
-        """*sampler* and the proof by turns; the sampler alone where islands prove."""
-        if self._prover is None:
-            return sampler
-        return ProvingProposer(sampler, self._prover, self._is_reached)
+        """*sampler* and the proof by turns; where islands prove, behind what they have found."""
+        follows = self._joint is not None
+        return ProvingProposer(sampler, self._prover, self._is_reached, follows=follows)
 
     def learn(self, trial: Trial) -> None:
         """The outcome of any trial."""
-        (self._joint or self._proof_of_one).learn(trial.design, trial.evaluation)
+        self._prover.learn(trial.design, trial.evaluation)
+        if self._joint is not None:
+            self._joint.learn(trial.design, trial.evaluation)
 
     def take(self, reached: Mapping[int, Reached]) -> bool:
         """Note how far parts have come, by number; whether all that is asked for is proven."""
@@ -76,13 +78,11 @@ class StudyProof:
         return self._joint.is_closed or self._is_front_large()
 
     def proof(self) -> Proof:
-        """Proof so far."""
-        return (self._joint or self._proof_of_one).proof()
-
-    @property
-    def _proof_of_one(self) -> Prover:
-        assert self._prover is not None, "there is one proof, or parts of it"
-        return self._prover
+        """Proof so far: of the islands or of the end, both of which hold, the closer one."""
+        proofs = [self._prover.proof()]
+        if self._joint is not None:
+            proofs.append(self._joint.proof())
+        return min(proofs, key=_openness)
 
     def _is_reached(self) -> bool:
         """True once the share that may be missing is small enough; seen now and then."""
@@ -97,6 +97,11 @@ class StudyProof:
         found = proven_gap(self.proof(), study_front(self._study, rows))
         self._is_front_reached |= is_front_proven(self._study, found)
         return self._is_front_reached
+
+
+def _openness(proof: Proof) -> tuple[bool, float, list[float]]:
+    """Key of the order of proofs from the closest to the widest one."""
+    return not proof.is_closed, plain_sum(proof.gaps), [-bound for bound in proof.lower_bounds]
 
 
 def study_proof(

@@ -9,13 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_study import STUDY, exact_front, searched
 from stopping import Stopping
+from test_gap_of_ranges import DATA as RANGES
+from test_gap_of_ranges import anywhere
 
-from dse.evaluate.base import Account
+from dse.evaluate import build_evaluator
+from dse.evaluate.base import Account, evaluate
 from dse.evaluate.simulator import SimulatorEvaluator
+from dse.proof.parts.joint import JointProof
 from dse.proof.parts.part import Part
+from dse.proof.prove import Prover
 from dse.rank.quality import study_quality
+from dse.results.result import load_study
 from dse.run.runner import Runner
-from dse.space import Design
+from dse.space import Design, design_key
 from dse.study.compile import compile_study
 
 REFERENCE = {"iteration_time": "1000 s", "capital_cost": "9 MUSD"}
@@ -122,3 +128,71 @@ def test_a_design_that_fails_on_one_island_leaves_the_gap_of_all_open(
     summary = searched(STUDY, gap=0, trials=300, islands=3).summary
     assert summary["failed"] > 0
     assert not summary["gap_closed"]
+
+
+AXES = STUDY["space"]["axes"]
+SMALL: dict[str, Any] = {
+    **STUDY,
+    "space": {
+        **STUDY["space"],
+        "axes": {
+            name: axis
+            for name, axis in AXES.items()
+            if "topology" not in name and "dimensions[0].b" not in name
+        },
+    },
+}
+NOTHING = ["fits_in_memory", {"objective": "iteration_time", "at_most": "1e-9 s"}]
+
+
+@pytest.mark.parametrize("constraints", [None, NOTHING])
+def test_one_search_proves_the_rest_once_an_island_finds_nothing_new(
+    constraints: list[Any] | None, tmp_path: Path
+) -> None:
+    data = SMALL if constraints is None else {**SMALL, "constraints": constraints}
+    asked = {"gap": 0, "islands": 2, "window": 80, "trials": 2000}
+    study = compile_study({**data, "search": {**data["search"], **asked}})
+    counts = []
+    for _ in range(2):
+        result = Runner(study, out=tmp_path, resume=True, watcher=None).search(None)
+        assert result.summary["gap_closed"]
+        counts.append((len(result.rows), len(load_study(tmp_path).rows)))
+    assert len(set(counts)) == 1
+    assert counts[0][0] == counts[0][1]
+    whole = searched(data, sampler="exhaustive", trials=5000)
+    assert result.summary["best"] == whole.summary["best"]
+
+
+def test_a_slow_corner_that_others_have_tried_says_nothing_of_the_rest_of_its_cell() -> None:
+    names = ("iteration_time",)
+    data = {**RANGES, "objectives": dict.fromkeys(names, "minimise")}
+    study = compile_study(data)
+    evaluator = build_evaluator(study.evaluator_input)
+
+    def proven(tried: set[str]) -> tuple[float, set[str]]:
+        prover = Prover(
+            study,
+            0.02,
+            evaluator.canonical,
+            is_elsewhere=lambda design: design_key(design) in tried,
+        )
+        asked, joint = set[str](), JointProof(names, 1)
+        while (design := prover.ask()) is not None or prover.advance():
+            if design is not None:
+                outcome = evaluate(evaluator, study.goals, design)
+                prover.learn(design, outcome)
+                joint.learn(design, outcome)
+                asked.add(design_key(design))
+        joint.take(0, prover.reached())
+        return joint.proof().lower_bounds[0], asked
+
+    alone, asked = proven(set())
+    assert proven(asked)[0] <= alone
+
+
+@pytest.mark.parametrize("gap", [0.02, 0.1])
+def test_what_islands_prove_of_ranges_holds_anywhere_in_them(gap: float) -> None:
+    summary = searched(RANGES, gap=gap, trials=150, islands=3, window=8).summary
+    least = anywhere().min(axis=0)
+    for column, name in enumerate(RANGES["objectives"]):
+        assert summary["lower_bounds"][name] <= least[column]

@@ -1,5 +1,6 @@
 """Rounds of islands: the driver hands them out, folds what comes back, and tells the others."""
 
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,6 +47,7 @@ class Bounds:
         signs: +1 for each minimised objective, by name, -1 for each that is maximised.
         until_s: Value of ``time.monotonic()`` after which nothing more is ordered, or None.
         designs: Number of designs in the space, or None if it is infinite.
+        filed: Number from which on no trial is filed: the store holds those of the end.
         proven: Told how far the proofs of islands have come, by number, whose trials up to then
             are all folded; whether that is all that was asked for.
     """
@@ -56,6 +58,7 @@ class Bounds:
     signs: dict[str, int]
     until_s: float | None = None
     designs: int | None = None
+    filed: int = sys.maxsize
     proven: Callable[[Mapping[int, Reached]], bool] = lambda reached: False
 
 
@@ -281,7 +284,8 @@ class Archipelago:
     def _file(self, number: int, trial: Trial | None, row: Row, keys: tuple[int, int]) -> None:
         known = self._known.pop(number, None)
         if trial is not None:
-            self._hooks.filed(trial, row)
+            if number < self._bounds.filed:
+                self._hooks.filed(trial, row)
         else:
             assert known is not None, "only known outcomes are not told"
             trial = replace(known, repeats=None)

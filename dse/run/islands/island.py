@@ -11,7 +11,7 @@ from dse.evaluate import Evaluation, Evaluator
 from dse.evaluate.workers.crew import Shared
 from dse.proof.parts.part import Part
 from dse.proof.proposer import ProvingProposer
-from dse.proof.prove import Prover
+from dse.proof.prove import Prover, Reached
 from dse.proof.screening import StudyScreen
 from dse.run.gap import proves, told_gap
 from dse.run.islands.messages import Made, News, Order, Report
@@ -192,9 +192,17 @@ class Island:
             new=len(trials) - trials.count(None),
             made=Shared(pickle.dumps(made)),
             facts=facts if order.wants_facts else {},
-            reached=self._prover.reached() if self._prover is not None and is_over else None,
+            reached=self._reached() if is_over else None,
             is_exhausted=self._search.is_exhausted,
         )
+
+    def _reached(self) -> Reached | None:
+        """State of the proof, which knows all that is reported."""
+        if self._prover is None:
+            return None
+        for trial, _, _ in self._search.waiting():
+            self._prover.learn(trial.design, trial.evaluation)
+        return self._prover.reached()
 
     def _is_late(self) -> bool:
         has_news = bool(self._rows) or any(True for _ in self._search.waiting())

@@ -1,5 +1,6 @@
 """A study's search by islands, and its end by one search that has heard of everything."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,6 @@ from dse.proof.prove import Reached
 from dse.proof.screening import Facts
 from dse.run.asked import check_islands
 from dse.run.ending import Ending
-from dse.run.gap import proves
 from dse.run.islands.archipelago import Archipelago, Bounds
 from dse.run.islands.rounds import Rounds
 from dse.run.search import Search
@@ -40,8 +40,7 @@ def island_rounds(study: Study, proposer: Proposer[Any]) -> Rounds | None:
         raise ConfigError(AT, rule, got=search.islands)
     if proposer.is_complete:
         return None
-    grows = proposer.in_lessons and not proves(study)  # a proof waits for what it asks for
-    return Rounds(islands=search.islands, length=search.window, grows=grows)
+    return Rounds(islands=search.islands, length=search.window, grows=proposer.in_lessons)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +104,7 @@ class IslandSearch:
             signs=means.signs,
             until_s=budget.until_s,
             designs=budget.designs,
+            filed=means.first_of_end or sys.maxsize,
             proven=means.proven or _never,
         )
         of_islands = (trial for trial in known if trial.number < bounds.limit)
@@ -135,8 +135,7 @@ class IslandSearch:
             means.dispatcher.take_over(ready)
             if not islands.is_done:
                 return
-            if islands.is_short:
-                means.forget(len(islands.trials))
+            self._make_room_for_end()
             islands.conclude_proof()
             if islands.is_proven:
                 return
@@ -153,6 +152,14 @@ class IslandSearch:
     def finished(self) -> list[Trial]:
         """All trials that have an outcome, in the order of their numbers."""
         return self._last.finished() if self._is_last else self._islands.finished()
+
+    def _make_room_for_end(self) -> None:
+        """Leave nothing of islands in the store behind the last trial that counts."""
+        count, first = len(self._islands.trials), self._means.first_of_end or sys.maxsize
+        if self._islands.is_short and first != count:
+            self._means.forget(count)
+        for trial in self._islands.trials[first:]:  # the end began earlier when it was stored
+            self._hooks.finished(trial)
 
     def _rows_before_end(self) -> list[Trial] | None:
         """All rows before the end, where it is known where that begins, and they are stored."""
