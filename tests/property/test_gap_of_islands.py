@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_study import STUDY, exact_front, searched
 from stopping import Stopping
+from test_gap_in_studies import DESIGNS, FEW
 from test_gap_of_ranges import DATA as RANGES
 from test_gap_of_ranges import anywhere
 
@@ -130,18 +131,6 @@ def test_a_design_that_fails_on_one_island_leaves_the_gap_of_all_open(
     assert not summary["gap_closed"]
 
 
-AXES = STUDY["space"]["axes"]
-SMALL: dict[str, Any] = {
-    **STUDY,
-    "space": {
-        **STUDY["space"],
-        "axes": {
-            name: axis
-            for name, axis in AXES.items()
-            if "topology" not in name and "dimensions[0].b" not in name
-        },
-    },
-}
 NOTHING = ["fits_in_memory", {"objective": "iteration_time", "at_most": "1e-9 s"}]
 
 
@@ -149,8 +138,8 @@ NOTHING = ["fits_in_memory", {"objective": "iteration_time", "at_most": "1e-9 s"
 def test_one_search_proves_the_rest_once_an_island_finds_nothing_new(
     constraints: list[Any] | None, tmp_path: Path
 ) -> None:
-    data = SMALL if constraints is None else {**SMALL, "constraints": constraints}
-    asked = {"gap": 0, "islands": 2, "window": 80, "trials": 2000}
+    data = FEW if constraints is None else {**FEW, "constraints": constraints}
+    asked = {"sampler": "design", "gap": 0, "islands": 2, "window": DESIGNS, "trials": 2000}
     study = compile_study({**data, "search": {**data["search"], **asked}})
     counts = []
     for _ in range(2):
