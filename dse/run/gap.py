@@ -1,4 +1,4 @@
-"""The gap of a finished study: how much better designs could be that nobody found."""
+"""The proof beside the search of a study, and the gap that its summary tells."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -33,12 +33,13 @@ def told_gap(study: Study) -> float | None:
     return search.gap
 
 
-def proves(study: Study) -> bool:
-    """True if a proof goes on beside the search of *study*.
+def proven_share(study: Study) -> float | None:
+    """Share as of ``told_gap`` that a proof beside the search of *study* is to close.
 
-    False where nothing is asked, or nothing can be proven but by a visit to every design.
+    None where nothing is asked, or nothing can be proven but by a visit to every design.
     """
-    return told_gap(study) is not None and not why_unproven(study)
+    gap = told_gap(study)
+    return None if gap is None or why_unproven(study) else gap
 
 
 class StudyProof:
@@ -47,12 +48,12 @@ class StudyProof:
     def __init__(
         self,
         study: Study,
+        gap: float,
         canonical: Callable[[Design], Design],
         rows: Callable[[], Sequence[Trial]],
     ) -> None:
-        """*canonical*: as of ``Prover``; *rows*: gives the trials so far."""
-        gap, islands = told_gap(study), study.file.search.islands
-        assert gap is not None, "asked where a study proves something"
+        """*gap* and *canonical*: as of ``Prover``; *rows*: gives the trials so far."""
+        islands = study.file.search.islands
         self._study, self._rows = study, rows
         self._joint = JointProof(tuple(study.goals.objectives), islands) if islands > 1 else None
         self._prover = Prover(study, gap, canonical)  # of the end, where islands prove before it
@@ -108,7 +109,8 @@ def study_proof(
     study: Study, evaluator: Evaluator, rows: Callable[[], Sequence[Trial]]
 ) -> StudyProof | None:
     """The proof that goes on beside the search of *study*; None: there is none."""
-    return StudyProof(study, evaluator.canonical, rows) if proves(study) else None
+    gap = proven_share(study)
+    return None if gap is None else StudyProof(study, gap, evaluator.canonical, rows)
 
 
 def with_proof(study: Study, proof: StudyProof | None, sampler: Proposer[Any]) -> Proposer[Any]:

@@ -20,7 +20,6 @@ from dse.samplers.proposed import ProposedSampler
 from dse.samplers.storage import TrialStorage
 from dse.space import Check, Design, Space
 from dse.space.encoding import Style
-from simcore import plain_sum
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
@@ -217,16 +216,14 @@ class _StudySearch(ProposedSampler):
         asked = dict(self._asked)
         designs = [*(design for design, _ in told), *(one.design for one in asked.values())]
         self.proposer = DesignProposer(self._what, self._settings)
-        opened = self.proposer.recall(designs, [self._outcome(one) for _, one in told])
+        opened = self.proposer.recall(designs, [self._told(one) for _, one in told])
         assert opened is not None, "parameters mean designs of the space"
         self._asked = dict(zip(asked, opened, strict=True))
 
-    def _outcome(self, trial: FrozenTrial) -> Outcome:
+    def _told(self, trial: FrozenTrial) -> Outcome:
         if trial.state == TrialState.FAIL:
             return Outcome(objectives={}, violation=0.0)
-        excess = plain_sum(max(0.0, value) for value in trial.constraints.values())
-        named = dict(zip(self._names, trial.values, strict=True)) if trial.values else {}
-        return Outcome(objectives=named, violation=excess)
+        return self.outcome(trial, trial.values)
 
     def _know(self, trials: Iterator[FrozenTrial]) -> None:
         found = (self.of_others(trial) for trial in trials)

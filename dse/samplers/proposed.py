@@ -7,7 +7,7 @@ from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.trial import FrozenTrial, TrialState
 
-from dse.samplers.base import Proposal, Proposer
+from dse.samplers.base import Outcome, Proposal, Proposer
 from dse.samplers.look import View
 from dse.space import Design
 from simcore import plain_sum
@@ -90,9 +90,14 @@ class ProposedSampler(BaseSampler):
         if state == TrialState.FAIL:
             self.proposer.tell_nothing(proposal)
             return
+        outcome = self.outcome(trial, values)
+        self.proposer.tell(proposal, outcome.objectives, outcome.violation)
+
+    def outcome(self, trial: FrozenTrial, values: Sequence[float] | None) -> Outcome:
+        """Outcome of a trial that did not fail, as proposers are told it."""
         excess = plain_sum(max(0.0, value) for value in trial.constraints.values())
         objectives = dict(zip(self._names, values, strict=True)) if values is not None else {}
-        self.proposer.tell(proposal, objectives, excess)
+        return Outcome(objectives=objectives, violation=excess)
 
     def of_others(self, trial: FrozenTrial) -> Proposal[Any] | None:
         """Proposal for a trial that was not proposed here; None: nothing is learned of it."""

@@ -6,17 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_study import STUDY, exact_front, searched
+from small_study import STUDY, break_some_designs, exact_front, searched
 from stopping import Stopping
 
-from dse.evaluate.base import Account
-from dse.evaluate.simulator import SimulatorEvaluator
 from dse.proof.told import bound_told, gap_lines
 from dse.rank.quality import study_quality
 from dse.results.failures import failure_lines
 from dse.run.runner import Runner
 from dse.samplers.registry import SAMPLERS
-from dse.space import Design
 from dse.study.compile import compile_study
 from simcore import ConfigError
 
@@ -204,15 +201,7 @@ def test_a_stopped_study_says_that_its_gap_is_open_and_closes_it_when_resumed(
 def test_a_failed_design_leaves_the_gap_open(
     data: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    account = SimulatorEvaluator.account
-
-    def broken_for_some(self: SimulatorEvaluator, design: Design) -> Account:
-        if design["plan.micro_batch"] == 1:
-            raise RuntimeError("broken")
-        return account(self, design)
-
-    monkeypatch.setattr(SimulatorEvaluator, "account", broken_for_some)
-    monkeypatch.setattr("dse.study.trials.ALIKE", 1000)
+    break_some_designs(monkeypatch)
     summary = searched(data, sampler="exhaustive", trials=5000, gap=0).summary
     assert summary["failed"] > 0
     assert not summary["gap_closed"]

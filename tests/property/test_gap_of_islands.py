@@ -7,22 +7,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_study import STUDY, exact_front, searched
+from small_study import STUDY, break_some_designs, exact_front, searched
 from stopping import Stopping
 from test_gap_in_studies import DESIGNS, FEW
 from test_gap_of_ranges import DATA as RANGES
 from test_gap_of_ranges import anywhere
 
 from dse.evaluate import build_evaluator
-from dse.evaluate.base import Account, evaluate
-from dse.evaluate.simulator import SimulatorEvaluator
+from dse.evaluate.base import evaluate
 from dse.proof.parts.joint import JointProof
 from dse.proof.parts.part import Part
 from dse.proof.prove import Prover
 from dse.rank.quality import study_quality
 from dse.results.result import load_study
 from dse.run.runner import Runner
-from dse.space import Design, design_key
+from dse.space import design_key
 from dse.study.compile import compile_study
 
 REFERENCE = {"iteration_time": "1000 s", "capital_cost": "9 MUSD"}
@@ -117,15 +116,7 @@ def test_islands_prove_the_same_on_any_workers_and_after_a_stop(tmp_path: Path) 
 def test_a_design_that_fails_on_one_island_leaves_the_gap_of_all_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    account = SimulatorEvaluator.account
-
-    def broken_for_some(self: SimulatorEvaluator, design: Design) -> Account:
-        if design["plan.micro_batch"] == 1:
-            raise RuntimeError("broken")
-        return account(self, design)
-
-    monkeypatch.setattr(SimulatorEvaluator, "account", broken_for_some)
-    monkeypatch.setattr("dse.study.trials.ALIKE", 1000)
+    break_some_designs(monkeypatch)
     summary = searched(STUDY, gap=0, trials=300, islands=3).summary
     assert summary["failed"] > 0
     assert not summary["gap_closed"]

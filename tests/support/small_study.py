@@ -3,12 +3,15 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 import dse
 from dse.evaluate import build_evaluator
-from dse.evaluate.base import evaluate
+from dse.evaluate.base import Account, evaluate
+from dse.evaluate.simulator import SimulatorEvaluator
 from dse.rank.pareto import non_dominated
 from dse.run.runner import Runner
+from dse.space import Design
 from dse.study.compile import Study, compile_study
 
 STUDY: dict[str, Any] = {
@@ -61,3 +64,16 @@ def exact_front(study: Study) -> set[tuple[float, ...]]:
     values = [tuple(o.objectives.values()) for o in outcomes if o.state == "complete"]
     points = np.array(values)
     return {tuple(point) for point in points[non_dominated(points)].tolist()}
+
+
+def break_some_designs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every design with one sample per micro-batch fail, and no study give up for that."""
+    account = SimulatorEvaluator.account
+
+    def broken_for_some(self: SimulatorEvaluator, design: Design) -> Account:
+        if design["plan.micro_batch"] == 1:
+            raise RuntimeError("broken")
+        return account(self, design)
+
+    monkeypatch.setattr(SimulatorEvaluator, "account", broken_for_some)
+    monkeypatch.setattr("dse.study.trials.ALIKE", 1000)

@@ -49,7 +49,7 @@ class Bounds:
         designs: Number of designs in the space, or None if it is infinite.
         filed: Number from which on no trial is filed: the store holds those of the end.
         proven: Told how far the proofs of islands have come, by number, whose trials up to then
-            are all folded; whether that is all that was asked for.
+            are all folded; whether that is all that was asked for. None: nothing is proven.
     """
 
     rounds: Rounds
@@ -59,7 +59,7 @@ class Bounds:
     until_s: float | None = None
     designs: int | None = None
     filed: int = sys.maxsize
-    proven: Callable[[Mapping[int, Reached]], bool] = lambda reached: False
+    proven: Callable[[Mapping[int, Reached]], bool] | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -180,9 +180,9 @@ class Archipelago:
 
     def conclude_proof(self) -> None:
         """Take up what islands have proven in the last round, of which not all is asked for."""
-        last = {own: reached for (_, own), reached in sorted(self._reached.items(), key=_turn)}
-        if last and self.is_done and not self.is_short:  # no trial counts that an island missed
-            self._is_proven |= self._bounds.proven(last)
+        last = {own: self._reached[turn, own] for turn, own in sorted(self._reached)}
+        if self.is_done and not self.is_short:  # no trial counts that an island missed
+            self._is_proven |= self._suffices(last)
 
     @property
     def _is_stopping(self) -> bool:
@@ -339,12 +339,11 @@ class Archipelago:
         """True if what islands have proven at the end of a round is all that was asked for."""
         islands = range(self._rounds.islands)
         reached = {own: self._reached.pop((turn, own), None) for own in islands}
-        known = {own: of_it for own, of_it in reached.items() if of_it is not None}
-        return bool(known) and self._bounds.proven(known)
+        return self._suffices({own: of_it for own, of_it in reached.items() if of_it is not None})
 
-
-def _turn(item: tuple[tuple[int, int], Reached]) -> tuple[int, int]:
-    return item[0]
+    def _suffices(self, reached: Mapping[int, Reached]) -> bool:
+        proven = self._bounds.proven
+        return proven is not None and bool(reached) and proven(reached)
 
 
 def _told(trials: Sequence[Trial], signs: dict[str, int]) -> list[Trial]:

@@ -13,7 +13,7 @@ from dse.proof.parts.part import Part
 from dse.proof.proposer import ProvingProposer
 from dse.proof.prove import Prover, Reached
 from dse.proof.screening import StudyScreen
-from dse.run.gap import proves, told_gap
+from dse.run.gap import proven_share
 from dse.run.islands.messages import Made, News, Order, Report
 from dse.run.islands.rounds import Rounds
 from dse.run.proposing import study_proposer
@@ -92,8 +92,8 @@ class Island:
 
     def _part_of_proof(self, study: Study, evaluator: Evaluator) -> Prover | None:
         """The part of the study's proof that the island works on; None: nothing is proven."""
-        gap = told_gap(study)
-        if gap is None or not proves(study):
+        gap = proven_share(study)
+        if gap is None:
             return None
         return Prover(
             study,

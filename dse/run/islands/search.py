@@ -105,7 +105,7 @@ class IslandSearch:
             until_s=budget.until_s,
             designs=budget.designs,
             filed=means.first_of_end or sys.maxsize,
-            proven=means.proven or _never,
+            proven=means.proven,
         )
         of_islands = (trial for trial in known if trial.number < bounds.limit)
         self._islands = Archipelago(bounds, hooks, of_islands)
@@ -169,7 +169,3 @@ class IslandSearch:
         rows = [self._known.get(number) for number in range(first)]
         found = [row for row in rows if row is not None]
         return found if len(found) == first else None
-
-
-def _never(reached: Mapping[int, Reached]) -> bool:
-    return False
