@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from itertools import product, starmap
 from typing import NamedTuple, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simcore.serving.service import Service
 from simcore.workload import ParallelPlan
 from simcore.workload.spans import chunk_spans
@@ -28,6 +31,24 @@ class CachePiece(NamedTuple):
     prompt: int
     layer: int
     size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SentPieces:
+    """Parts of the cache that one NPU sends, as columns of int64; see ``CachePiece``."""
+
+    source: int
+    target: NDArray[np.int64]
+    microbatch: NDArray[np.int64]
+    prompt: NDArray[np.int64]
+    layer: NDArray[np.int64]
+    size_bytes: NDArray[np.int64]
+
+    def each(self) -> Iterator[CachePiece]:
+        """One after the other."""
+        columns = self.target, self.microbatch, self.prompt, self.layer, self.size_bytes
+        for values in zip(*(column.tolist() for column in columns), strict=True):
+            yield CachePiece(self.source, *values)
 
 
 class NpuSeat(NamedTuple):
@@ -92,6 +113,7 @@ class CacheRoutes:
         layers: Layers of each stage that reads.
         stage_of: The stage that answers, of each layer.
         groups: Parts of the cache of a layer that lie on different NPUs.
+        heads: Ways of these parts between members of tensor parallel groups.
     """
 
     reads: ParallelPlan
@@ -101,6 +123,7 @@ class CacheRoutes:
     layers: tuple[range, ...]
     stage_of: tuple[int, ...]
     groups: int
+    heads: tuple[HeadRoute, ...]
 
     @classmethod
     def of(cls, service: Service) -> Self:
@@ -110,6 +133,7 @@ class CacheRoutes:
         known = {kind: one.cache_bytes(whole, [kind]) for kind in set(model.layer_kinds)}
         reads, answers = service.prefill.plan, service.decode.plan
         there = chunk_spans(workload, answers)
+        groups = 1 if model.latent else model.key_value_heads
         return cls(
             reads=reads,
             answers=answers,
@@ -117,7 +141,8 @@ class CacheRoutes:
             layer_bytes=tuple(known[kind] for kind in model.layer_kinds),
             layers=chunk_spans(workload, reads),
             stage_of=tuple(stage for stage, span in enumerate(there) for _ in span),
-            groups=1 if model.latent else model.key_value_heads,
+            groups=groups,
+            heads=tuple(head_routes(groups, reads.tp, answers.tp)),
         )
 
     @property
@@ -128,26 +153,28 @@ class CacheRoutes:
     @property
     def count(self) -> int:
         """Number of pieces."""
-        routes = len(head_routes(self.groups, self.reads.tp, self.answers.tp))
-        return self.reads.dp * self.prompts * len(self.layer_bytes) * routes
+        return self.reads.dp * self.prompts * len(self.layer_bytes) * len(self.heads)
 
-    def pieces(self, seat: NpuSeat) -> Iterator[CachePiece]:
-        """Pieces from one NPU that reads prompts, by micro-batch, layer and prompt."""
-        every = head_routes(self.groups, self.reads.tp, self.answers.tp)
-        routes = [route for route in every if route.source == seat.tensor]
-        each, source = self.reads.micro_batch, seat.npu(self.reads)
-        npus = {to: self.reads.npus + to.npu(self.answers) for to in seats(self.answers)}
-        for microbatch in range(self.prompts // each):
-            first = seat.replica * self.prompts + microbatch * each
-            for layer in self.layers[seat.stage]:
-                head_bytes, stage = self.layer_bytes[layer] // self.groups, self.stage_of[layer]
-                for prompt in range(first, first + each):
-                    for _, tensor, heads in routes:
-                        yield CachePiece(
-                            source=source,
-                            target=npus[NpuSeat(stage, tensor, prompt % self.answers.dp)],
-                            microbatch=microbatch,
-                            prompt=prompt,
-                            layer=layer,
-                            size_bytes=heads * head_bytes,
-                        )
+    def sent(self, seat: NpuSeat) -> SentPieces:
+        """Pieces from one NPU that reads prompts, by micro-batch, layer, prompt and way."""
+        routes = [route for route in self.heads if route.source == seat.tensor]
+        layers = np.array(self.layers[seat.stage], np.int64)
+        prompts = np.arange(self.prompts, dtype=np.int64) + seat.replica * self.prompts
+        batches = prompts.reshape(-1, 1, self.reads.micro_batch, 1)
+        shape = (batches.shape[0], len(layers), self.reads.micro_batch, len(routes))
+        tensor = np.array([route.target for route in routes], np.int64)
+        by_layer = (1, -1, 1, 1)
+        strides = self.answers.strides
+        stage = np.array(self.stage_of, np.int64)[layers].reshape(by_layer)
+        target = stage * strides["pp"] + tensor * strides["tp"]
+        target = target + batches % self.answers.dp * strides["dp"] + self.reads.npus
+        head_bytes = np.array(self.layer_bytes, np.int64)[layers].reshape(by_layer) // self.groups
+        columns = {
+            "target": target,
+            "microbatch": np.arange(shape[0], dtype=np.int64).reshape(-1, 1, 1, 1),
+            "prompt": batches,
+            "layer": layers.reshape(by_layer),
+            "size_bytes": head_bytes * np.array([route.heads for route in routes], np.int64),
+        }
+        whole = {name: np.broadcast_to(one, shape).reshape(-1) for name, one in columns.items()}
+        return SentPieces(source=seat.npu(self.reads), **whole)

@@ -94,7 +94,7 @@ def _write_reading(
         npu, made = seat.npu(plan), attention_nodes(pool.graph, seat.stage)
         content = [writers[seat.stage].content(npu, pool.groups)]
         first = pool.graph.stages[seat.stage].nodes
-        for tag, piece in enumerate(routes.pieces(seat)):
+        for tag, piece in enumerate(routes.sent(seat).each()):
             after = made[piece.microbatch, piece.layer]
             content.append(_message(NodeKind.SEND, first + tag, tag, piece, (after,)))
             coming[piece.target].append((tag, piece))

@@ -1,17 +1,17 @@
 """Transfer of the cache from the NPUs that read prompts to those that answer."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcore.engines.classes.run import NodeTimes
 from simcore.engines.limits.counted_time import MAX_NS, dimension_fields, too_long
 from simcore.errors import InfeasibleError
-from simcore.kernels.collectives.phase_machine import message_ns
+from simcore.kernels.collectives.messages import messages_ns
 from simcore.machine import Dimension, Platform
-from simcore.serving.routes import CachePiece, CacheRoutes, seats
+from simcore.serving.routes import CacheRoutes, SentPieces, seats
 from simcore.terms import NodeKind
 from simcore.workload.graph import TrainingGraph
 
@@ -40,20 +40,32 @@ def transfer(
         platform: The machine of both pools.
 
     Raises:
-        InfeasibleError: A piece is on its way for longer than can be counted.
+        InfeasibleError: A piece, or all of an NPU, takes longer than can be counted.
     """
     links = _Links(platform.dimensions)
-    arrival, sent, received = 0, 0, defaultdict[int, int](int)
+    made_at = _made_columns(made)
+    arrival, sent, received = 0, 0, np.zeros(platform.npus, np.int64)
     for seat in seats(routes.reads):
-        free = busy = 0
-        pieces = routes.pieces(seat)
-        for piece in sorted(pieces, key=lambda piece: made[piece.microbatch, piece.layer]):
-            took = links.message_ns(piece)
-            free = max(free, made[piece.microbatch, piece.layer]) + took
-            busy += took
-            received[piece.target] += took
-        arrival, sent = max(arrival, free), max(sent, busy)
-    return Transfer(arrival_ns=arrival, busiest_ns=max(sent, *received.values()))
+        pieces = routes.sent(seat)
+        ready_ns = made_at[pieces.microbatch, pieces.layer]
+        took_ns = links.messages_ns(pieces)
+        links.check_countable(took_ns.sum(dtype=np.float64))
+        order = np.argsort(ready_ns, kind="stable")
+        left_ns = np.cumsum(took_ns[order][::-1])[::-1]  # of each piece and all behind it
+        # the link is never idle from the piece on that was ready last of those it waited for
+        arrival = max(arrival, int((ready_ns[order] + left_ns).max(initial=0)))
+        sent = max(sent, int(took_ns.sum()))
+        np.add.at(received, pieces.target, took_ns)
+        links.check_countable(received.max())
+    return Transfer(arrival_ns=arrival, busiest_ns=max(sent, int(received.max())))
+
+
+def _made_columns(made: Mapping[tuple[int, int], int]) -> NDArray[np.int64]:
+    """(micro-batches, layers) int64 of *made*."""
+    places = np.array([*made], np.int64)
+    columns = np.zeros(places.max(axis=0) + 1, np.int64)
+    columns[places[:, 0], places[:, 1]] = [*made.values()]
+    return columns
 
 
 def made_ns(reading: NodeTimes) -> dict[tuple[int, int], int]:
@@ -86,33 +98,49 @@ class _Links:
 
     def __init__(self, dimensions: Sequence[Dimension]) -> None:
         self._dimensions = dimensions
-        self._known: dict[tuple[int, int, int], int] = {}
+        self._latency_ns = np.array([one.latency_s * 1e9 for one in dimensions])
+        rates = [one.link_bandwidth_bytes_per_s / 1e9 for one in dimensions]
+        self._bytes_per_ns = np.array(rates)
 
-    def message_ns(self, piece: CachePiece) -> int:
-        """Time of *piece* on its way on an idle link."""
-        key = piece.source, piece.target, piece.size_bytes
-        if key not in self._known:
-            self._known[key] = self._time_ns(*key)
-        return self._known[key]
+    def messages_ns(self, pieces: SentPieces) -> NDArray[np.int64]:
+        """Time of each of *pieces* on its way on an idle link.
 
-    def _time_ns(self, source: int, target: int, size_bytes: int) -> int:
-        found = 0
+        Raises:
+            InfeasibleError: One takes longer than can be counted.
+        """
+        targets, which = np.unique(pieces.target, return_inverse=True)
+        ways = np.array([self._way(pieces.source, target) for target in targets.tolist()], np.int64)
+        number, hops = ways[which].T
+        latency_ns, rate = self._latency_ns[number], self._bytes_per_ns[number]
+        took_ns: NDArray[np.int64] = messages_ns(hops, latency_ns, pieces.size_bytes, rate)
+        slowest = int(took_ns.argmax())
+        if took_ns[slowest] >= MAX_NS:
+            raise self._too_slow("a piece of the cache", int(number[slowest]), took_ns[slowest])
+        return took_ns
+
+    def check_countable(self, busy_ns: float) -> None:
+        """See whether the time that an NPU is busy with the cache can be counted.
+
+        Raises:
+            InfeasibleError: It cannot.
+        """
+        if busy_ns >= MAX_NS:
+            slowest = int(self._bytes_per_ns.argmin())
+            raise self._too_slow("the cache of a batch of prompts", slowest, busy_ns)
+
+    def _way(self, source: int, target: int) -> tuple[int, int]:
+        """Number of the dimension that a message is charged for, and its hops there."""
+        found = 0, 0
         for number, dimension in enumerate(self._dimensions):
             at, to = source % dimension.npus, target % dimension.npus
             if at != to:
-                hops = dimension.shape.hops(dimension.npus, at, to)
-                link = dimension.link_bandwidth_bytes_per_s / 1e9
-                time_ns = message_ns(hops, dimension.latency_s * 1e9, size_bytes, link)
-                if time_ns >= MAX_NS:
-                    raise _too_slow(dimension, number, time_ns * 1e-9)
-                found = int(time_ns)
+                found = number, dimension.shape.hops(dimension.npus, at, to)
             source //= dimension.npus
             target //= dimension.npus
         return found
 
-
-def _too_slow(dimension: Dimension, number: int, time_s: float) -> InfeasibleError:
-    latency, bandwidth = dimension_fields(dimension, f"platform.dimensions[{number}]")
-    is_late = dimension.latency_s * dimension.npus > time_s / 2
-    field = latency if is_late else bandwidth
-    return too_long(field, "a piece of the cache takes at least", time_s)
+    def _too_slow(self, what: str, number: int, time_ns: float) -> InfeasibleError:
+        dimension, time_s = self._dimensions[number], time_ns * 1e-9
+        latency, bandwidth = dimension_fields(dimension, f"platform.dimensions[{number}]")
+        is_late = dimension.latency_s * dimension.npus > time_s / 2
+        return too_long(latency if is_late else bandwidth, f"{what} takes at least", time_s)

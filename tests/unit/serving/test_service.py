@@ -84,7 +84,7 @@ def test_each_prompt_sends_two_matrices_of_its_length_per_layer(
     prefill: dict[str, Any], decode: dict[str, Any]
 ) -> None:
     routes = CacheRoutes.of(service(prefill, decode))
-    pieces = [piece for seat in seats(routes.reads) for piece in routes.pieces(seat)]
+    pieces = [piece for seat in seats(routes.reads) for piece in routes.sent(seat).each()]
     whole = 2 * 2 * PROMPT * HIDDEN * GROUPS // HEADS * LAYERS  # 2 w n h (g / a) L
     assert routes.request_bytes == whole
     assert len(pieces) == routes.count
@@ -102,7 +102,7 @@ def test_every_npu_that_answers_gets_all_that_it_keeps(
     routes, run = CacheRoutes.of(found), found.decode_run
     got: dict[int, int] = {}
     for seat in seats(routes.reads):
-        for piece in routes.pieces(seat):
+        for piece in routes.sent(seat).each():
             got[piece.target] = got.get(piece.target, 0) + piece.size_bytes
     first, plan = found.prefill.plan.npus, found.decode.plan
     assert set(got) == {first + npu for npu in range(plan.npus)}
