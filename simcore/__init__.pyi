@@ -132,6 +132,8 @@ from simcore.schema import UsdPerHour as UsdPerHour  # provisional
 from simcore.schema import UsdPerKwh as UsdPerKwh  # provisional
 from simcore.schema import Watts as Watts  # provisional
 from simcore.schema import WattsPerGBps as WattsPerGBps  # provisional
+from simcore.serving import Answering as Answering  # provisional
+from simcore.serving import Reading as Reading  # provisional
 from simcore.serving import Service as Service  # provisional
 from simcore.serving import ServiceChecks as ServiceChecks  # provisional
 from simcore.serving import ServiceResult as ServiceResult  # provisional

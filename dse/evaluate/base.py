@@ -13,7 +13,7 @@ from dse.evaluate.levers import Moved
 from dse.evaluate.metrics import Metrics, check_finite, check_metrics
 from dse.evaluate.priced import MachineCosts, PricedMachine
 from dse.evaluate.siblings import Siblings
-from dse.objectives import Goals
+from dse.objectives import Goals, Sense
 from dse.space import Check, Design, Parameter, Value
 from simcore import InfeasibleError, Run
 
@@ -183,6 +183,9 @@ class Evaluator(ABC):
         prices_itself: It gives costs without the study's ``cost``.
         counts_traffic: It gives ``link_load``, which ``links_within_capacity`` bounds.
         takes_many: ``accounts`` is faster than ``account`` of each, and never ends a worker.
+        bests: Metrics that ``best_metrics`` gives, by name, of designs of one scenario: exact where
+            None; else ``account`` gives no less (minimise), or no more (maximise). Gaps are proven
+            of objectives of these.
         gives: Names of its metrics that objectives may name, which end in their units.
         fidelity: Which model gives the numbers, as rows tell it.
         input: What the object was made of.
@@ -196,6 +199,7 @@ class Evaluator(ABC):
     prices_itself: ClassVar[bool] = False
     counts_traffic: ClassVar[bool] = False
     takes_many: bool = False
+    bests: ClassVar[Mapping[str, Sense | None]] = {}
     gives: ClassVar[tuple[str, ...]] = ()
     fidelity: str = ""
 
@@ -222,6 +226,14 @@ class Evaluator(ABC):
     def metrics(self, design: Design) -> Mapping[str, float]:
         """The metrics alone; see ``account``."""
         return self.account(design).metrics
+
+    def best_metrics(self, design: Design) -> Mapping[str, float]:
+        """Metrics of *design* at their best, known sooner than its account; see ``bests``.
+
+        Raises:
+            InfeasibleError: The design breaks a rule, which ``account`` finds too.
+        """
+        raise NotImplementedError(f"{type(self).__name__} names no bests")
 
     def checks(self) -> Sequence[Check]:
         """Rules that are known without evaluating a design; samplers propose none that breaks one.

@@ -37,7 +37,7 @@ EVALUATORS: Registry[type[Evaluator]] = Registry(
     "an evaluator",
     {
         DEFAULT_EVALUATOR: "dse.evaluate.simulator:SimulatorEvaluator",
-        "service": "dse.evaluate.services:ServiceEvaluator",
+        "service": "dse.evaluate.serving.evaluator:ServiceEvaluator",
         "jobs": "dse.evaluate.jobs:JobsEvaluator",
         "model0": "dse.evaluate.closed_forms.evaluators:Model0Evaluator",
         "libra": "dse.evaluate.closed_forms.evaluators:LibraEvaluator",

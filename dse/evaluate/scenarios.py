@@ -48,6 +48,14 @@ class ScenarioEvaluator(Evaluator):
                 found[at] = _with(found[at], name, own)
         return found
 
+    def best_metrics(self, design: Design) -> Mapping[str, float]:
+        """Best metrics of every scenario, by the names of ``account``."""
+        return {
+            f"{metric}@{name}": value
+            for name, evaluator in self._each.items()
+            for metric, value in evaluator.best_metrics(design).items()
+        }
+
     def checks(self) -> Sequence[Check]:
         """Rules of every scenario."""
         return [check for evaluator in self._each.values() for check in evaluator.checks()]

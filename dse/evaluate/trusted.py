@@ -38,6 +38,10 @@ class RunBands:
         """The band of the simulated time of *run*."""
         return simcore.prediction_band(run) if self.site is None else self.site.band(run)
 
+    def factor(self, run: Run) -> float:
+        """Factor of the simulated time of *run* that a calibration gives; 1 without one."""
+        return 1.0 if self.site is None else self.site.band(run).middle
+
     def applied(self, run: Run, metrics: Mapping[str, float]) -> dict[str, float]:
         """*metrics* with the ends of the band; with a calibration, the time is its middle.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from dse.evaluate.designs.runs import DesignRuns
 from dse.evaluate.jobs import DesignJobs
 from dse.evaluate.registry import EVALUATORS
-from dse.evaluate.services import DesignServices
+from dse.evaluate.serving.evaluator import DesignServices
 from dse.launch import TOOLS, Job
 from dse.launch.base import refuse
 from dse.launch.run_file import run_text

@@ -1,5 +1,7 @@
 from simcore.serving.checks import ServiceChecks as ServiceChecks
 from simcore.serving.checks import check_service as check_service
+from simcore.serving.result import Answering as Answering
+from simcore.serving.result import Reading as Reading
 from simcore.serving.result import ServiceResult as ServiceResult
 from simcore.serving.service import Service as Service
 from simcore.serving.service import ServiceTemplate as ServiceTemplate

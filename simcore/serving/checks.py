@@ -1,6 +1,7 @@
 """Checks of services before anything is simulated."""
 
 from simcore.checks import RunChecks
+from simcore.config import Run
 from simcore.errors import InfeasibleError
 from simcore.memo import Memo
 from simcore.serving.routes import CacheRoutes
@@ -22,21 +23,34 @@ class ServiceChecks:
         if npus != service.platform.npus:
             reason = f"both plans use {npus} NPUs, and the platform has {service.platform.npus}"
             raise InfeasibleError("pools_fill_machine", reason)
-        for pool, run in (("prefill", service.prefill_run), ("decode", service.decode_run)):
-            try:
-                self._runs.check(run, memory=memory, margin=margin)
-            except InfeasibleError as error:
-                raise InfeasibleError(error.rule, f"{pool}: {error.reason}") from None
+        self.check_reading(service, memory=memory, margin=margin)
+        self.check_answering(service, memory=memory, margin=margin)
         _check_tiers(service)
-        if service.prefill.plan.cp > 1:
-            reason = "prefill: a pool of a service takes cp 1 only"
-            raise InfeasibleError("sequence_is_whole", reason)
         pieces = CacheRoutes.of(service).count
         if pieces > MAX_PIECES:
             reason = (
                 f"the cache travels in {pieces} pieces, and at most {MAX_PIECES} can be simulated"
             )
             raise InfeasibleError("size_in_range", reason)
+
+    def check_reading(self, service: Service, *, memory: bool = True, margin: float = 0.0) -> None:
+        """See whether the pool that reads can do so, whatever the other one does."""
+        self._check_pool("prefill", service.prefill_run, memory=memory, margin=margin)
+        if service.prefill.plan.cp > 1:
+            reason = "prefill: a pool of a service takes cp 1 only"
+            raise InfeasibleError("sequence_is_whole", reason)
+
+    def check_answering(
+        self, service: Service, *, memory: bool = True, margin: float = 0.0
+    ) -> None:
+        """See whether the pool that answers can do so, whatever the other one does."""
+        self._check_pool("decode", service.decode_run, memory=memory, margin=margin)
+
+    def _check_pool(self, pool: str, run: Run, *, memory: bool, margin: float) -> None:
+        try:
+            self._runs.check(run, memory=memory, margin=margin)
+        except InfeasibleError as error:
+            raise InfeasibleError(error.rule, f"{pool}: {error.reason}") from None
 
 
 def check_service(service: Service, *, memory: bool = True) -> None:

@@ -1,9 +1,55 @@
 """Result of serving requests."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
+from math import inf
 from typing import Self
 
 from simcore.result import IterationResult
+from simcore.serving.transfer import NO_TRANSFER, Transfer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """A batch of prompts on the pool that reads them.
+
+    Attributes:
+        result: Its time and memory.
+        made_ns: When the keys and values of each micro-batch and layer are there.
+        apart_s: How far apart batches are that follow each other without a pause.
+        batch: Number of its prompts.
+        npus: Of the pool.
+    """
+
+    result: IterationResult
+    made_ns: Mapping[tuple[int, int], int]
+    apart_s: float
+    batch: int
+    npus: int
+
+    @property
+    def link_loads(self) -> list[float]:
+        """Loads of the links, see ``IterationResult``, while batches follow without a pause."""
+        faster = self.result.iteration_time_s / self.apart_s  # they overlap
+        return [load * faster for load in self.result.link_loads]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answering:
+    """A step of the pool that answers.
+
+    Attributes:
+        result: Its time and memory.
+        batch: Number of the requests that it answers at once.
+        answer: Tokens of an answer.
+        npus: Of the pool.
+    """
+
+    result: IterationResult
+    batch: int
+    answer: int
+    npus: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +88,45 @@ class ServiceResult:
     answer: int
     npus: int
     link_loads: tuple[float, ...]
+
+    @classmethod
+    def of(
+        cls,
+        reading: Reading,
+        answering: Answering,
+        sent: Transfer = NO_TRANSFER,
+        cache_bytes: int = 0,
+    ) -> Self:
+        """The service of two pools, and of the transfer between them.
+
+        Args:
+            reading: Of the pool that reads.
+            answering: Of the pool that answers.
+            sent: The way of the cache of a batch; no service of the same pools is better in any
+                figure than one whose cache is there at once.
+            cache_bytes: That travel per request.
+        """
+        first_s, token_s = reading.result.iteration_time_s, answering.result.iteration_time_s
+        transfer_s = max(0.0, sent.arrival_ns * 1e-9 - first_s)
+        later_s = (answering.answer - 1) * token_s
+        loads = zip_longest(reading.link_loads, answering.result.link_loads, fillvalue=0.0)
+        return cls(
+            reading=reading.result,
+            answering=answering.result,
+            time_to_first_token_s=first_s,
+            transfer_s=transfer_s,
+            time_per_output_token_s=token_s,
+            request_s=first_s + transfer_s + later_s,
+            cache_bytes=cache_bytes,
+            read_requests_per_s=reading.batch / reading.apart_s,
+            sent_requests_per_s=(
+                reading.batch / (sent.busiest_ns * 1e-9) if sent.busiest_ns else inf
+            ),
+            answered_requests_per_s=answering.batch / later_s,
+            answer=answering.answer,
+            npus=reading.npus + answering.npus,
+            link_loads=tuple(map(max, loads)),
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -1,37 +1,17 @@
 """Latency and throughput of services."""
 
-from dataclasses import dataclass
-from itertools import zip_longest
-
-from simcore.config import Run
 from simcore.engines.attribution import Attribution, Cause, Reason
 from simcore.engines.classes.run import NodeTimes
 from simcore.engines.decoding import pace_s
 from simcore.memo import Memo
-from simcore.result import IterationResult
 from simcore.serving.checks import ServiceChecks
-from simcore.serving.result import ServiceResult
+from simcore.serving.result import Answering, Reading, ServiceResult
 from simcore.serving.routes import CacheRoutes
 from simcore.serving.service import Service
 from simcore.serving.transfer import made_ns, transfer
 from simcore.simulation import Simulator, attribute_run, runner_of
 
 _GHZ = 1e9
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Reading:
-    """A batch of prompts on the pool that reads them.
-
-    Attributes:
-        result: Its time and memory.
-        made_ns: When the keys and values of each micro-batch and layer are there.
-        apart_s: How far apart batches are that follow each other without a pause.
-    """
-
-    result: IterationResult
-    made_ns: dict[tuple[int, int], int]
-    apart_s: float
 
 
 class ServiceSimulator:
@@ -60,42 +40,45 @@ class ServiceSimulator:
             margin: Part of the memory that its pools have to leave.
         """
         self._checks.check(service, memory=memory, margin=margin)
-        read, answering = self._read(service.prefill_run), self._answer(service.decode_run)
+        reading, answering = self._read(service), self._answer(service)
         routes = CacheRoutes.of(service)
-        sent = transfer(routes, read.made_ns, service.platform)
-        first_s, token_s = read.result.iteration_time_s, answering.iteration_time_s
-        transfer_s = max(0.0, sent.arrival_ns * 1e-9 - first_s)
-        later_s = (service.answer - 1) * token_s
-        return ServiceResult(
-            reading=read.result,
-            answering=answering,
-            time_to_first_token_s=first_s,
-            transfer_s=transfer_s,
-            time_per_output_token_s=token_s,
-            request_s=first_s + transfer_s + later_s,
-            cache_bytes=routes.request_bytes,
-            read_requests_per_s=service.prefill.batch / read.apart_s,
-            sent_requests_per_s=service.prefill.batch / (sent.busiest_ns * 1e-9),
-            answered_requests_per_s=service.decode.batch / later_s,
-            answer=service.answer,
-            npus=service.platform.npus,
-            link_loads=_loads(read, answering),
-        )
+        sent = transfer(routes, reading.made_ns, service.platform)
+        return ServiceResult.of(reading, answering, sent, routes.request_bytes)
 
-    def _read(self, run: Run) -> _Reading:
-        def work_out() -> _Reading:
+    def reading(self, service: Service, *, memory: bool = False, margin: float = 0.0) -> Reading:
+        """The pool of *service* that reads, whatever the other one does; see ``simulate``."""
+        self._checks.check_reading(service, memory=memory, margin=margin)
+        return self._read(service)
+
+    def answering(
+        self, service: Service, *, memory: bool = False, margin: float = 0.0
+    ) -> Answering:
+        """The pool of *service* that answers, whatever the other one does; see ``simulate``."""
+        self._checks.check_answering(service, memory=memory, margin=margin)
+        return self._answer(service)
+
+    def _read(self, service: Service) -> Reading:
+        run = service.prefill_run
+
+        def work_out() -> Reading:
             result, iteration = self._simulator.run(run, every_node=True)
-            return _Reading(
+            return Reading(
                 result=result,
                 made_ns=made_ns(_nodes(iteration.nodes)),
                 apart_s=pace_s(runner_of(run, self._memo), run.workload, run.plan),
+                batch=service.prefill.batch,
+                npus=run.plan.npus,
             )
 
         return self._memo.of("pools that read", run.model_dump_json(), work_out)
 
-    def _answer(self, run: Run) -> IterationResult:
+    def _answer(self, service: Service) -> Answering:
+        run = service.decode_run
         key = run.model_dump_json()
-        return self._memo.of("pools that answer", key, lambda: self._simulator.simulate(run))
+        result = self._memo.of("pools that answer", key, lambda: self._simulator.simulate(run))
+        return Answering(
+            result=result, batch=service.decode.batch, answer=service.answer, npus=run.plan.npus
+        )
 
 
 def simulate_service(service: Service) -> ServiceResult:
@@ -130,13 +113,6 @@ def attribute_service(service: Service) -> tuple[Attribution, ...]:
     )
     read = attribute_run(service.prefill_run, "a batch of prompts")
     return request, read, attribute_run(service.decode_run, "a step that answers")
-
-
-def _loads(read: _Reading, answering: IterationResult) -> tuple[float, ...]:
-    """Per dimension, the load of the pool that loads its links more; batches may overlap."""
-    faster = read.result.iteration_time_s / read.apart_s
-    reading = [load * faster for load in read.result.link_loads]
-    return tuple(map(max, zip_longest(reading, answering.link_loads, fillvalue=0.0)))
 
 
 def _nodes(nodes: NodeTimes | None) -> NodeTimes:

@@ -29,6 +29,10 @@ class Transfer:
     busiest_ns: int
 
 
+NO_TRANSFER = Transfer(arrival_ns=0, busiest_ns=0)
+"""The cache is where the answer goes on as soon as it is made."""
+
+
 def transfer(
     routes: CacheRoutes, made: Mapping[tuple[int, int], int], platform: Platform
 ) -> Transfer:

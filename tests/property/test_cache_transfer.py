@@ -11,8 +11,10 @@ from simcore.machine import Platform
 from simcore.serving.routes import CachePiece, CacheRoutes, seats
 from simcore.serving.transfer import Transfer, transfer
 
+LAYERS = 6
 MODEL = {
-    "name": "small", "layers": 6, "hidden": 1024, "heads": 8, "kv_heads": 4, "ffn": 4096, "vocabulary": 1024,
+    "name": "small", "layers": LAYERS, "hidden": 1024, "heads": 8, "kv_heads": 4, "ffn": 4096,
+    "vocabulary": 1024,
 }  # fmt: skip
 
 
@@ -85,7 +87,7 @@ def test_columns_of_pieces_arrive_when_pieces_sent_one_by_one_do(seed: int) -> N
     made = {
         (batch, layer): random.choice([0, 5, random.randrange(1 << 20)])
         for batch in range(batches)
-        for layer in range(MODEL["layers"])
+        for layer in range(LAYERS)
     }
     expected = _one_by_one(routes, made, service.platform)
     assert transfer(routes, made, service.platform) == expected
@@ -97,7 +99,7 @@ def test_a_cache_that_takes_longer_than_can_be_counted_is_refused_by_the_slow_li
     dimensions = [one.model_copy(update=slow) for one in service.platform.dimensions]
     platform = service.platform.model_copy(update={"dimensions": tuple(dimensions)})
     routes = CacheRoutes.of(service)
-    made = {(b, n): 0 for b in range(routes.prompts) for n in range(MODEL["layers"])}
+    made = {(b, n): 0 for b in range(routes.prompts) for n in range(LAYERS)}
     rule = r"dimensions\[\d\].bandwidth: .* cache.* takes at least"
     with pytest.raises(InfeasibleError, match=rule):
         transfer(routes, made, platform)

@@ -25,6 +25,10 @@ class EvaluatorWithOwn(Evaluator):
     def account(self, design: Design) -> Account:
         return with_steps(self._steps, design, self._inner.account(design))
 
+    def best_metrics(self, design: Design) -> Mapping[str, float]:
+        """Metrics of the evaluator alone."""
+        return self._inner.best_metrics(design)
+
     def checks(self) -> Sequence[Check]:
         return self._inner.checks()
 

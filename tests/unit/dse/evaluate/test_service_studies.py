@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import dse
 from dse.cli import main
 from dse.evaluate import build_evaluator
-from dse.evaluate.services import METRICS, ServiceEvaluator
+from dse.evaluate.serving.evaluator import METRICS, ServiceEvaluator
 from dse.objectives import OBJECTIVES
 from dse.rank.pareto import non_dominated
 from dse.study.compile import compile_study

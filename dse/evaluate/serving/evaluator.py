@@ -17,13 +17,15 @@ from dse.evaluate.designs.runs import FilledDesigns
 from dse.evaluate.levers import Moved, moved_platforms, priced_move
 from dse.evaluate.money import CostMeter
 from dse.evaluate.priced import PricedMachine
+from dse.evaluate.serving.pools import Answered, Key, KnownPools
 from dse.evaluate.siblings import Siblings
 from dse.evaluate.trusted import RunBands, fills, little_known, siblings_of
-from dse.objectives import COST_METRICS
+from dse.objectives import COST_METRICS, Sense
 from dse.space import Check, Design
 from simcore import (
     ConfigError,
     InfeasibleError,
+    Platform,
     Run,
     Service,
     ServiceChecks,
@@ -49,6 +51,22 @@ METRICS = frozenset(
 """Metrics of every service that objectives may be made of, beside those of its costs."""
 
 
+_LATER: Mapping[str, Sense | None] = {
+    "request_s": "minimise",
+    "requests_per_s": "maximise",
+    "tokens_per_s": "maximise",
+    "tokens_per_s_per_npu": "maximise",
+    "usd_per_token": "minimise",
+    "energy_j": "minimise",
+    "energy_j_per_token": "minimise",
+    "carbon_kg_per_token": "minimise",
+}
+"""Metrics that the way of the cache makes worse; all others depend on pools and machine alone."""
+
+BESTS: Mapping[str, Sense | None] = {**dict.fromkeys(METRICS | COST_METRICS), **_LATER}
+"""See ``Evaluator.bests``."""
+
+
 class DesignServices(FilledDesigns[Service]):
     """The services of a study whose ``run`` is a service file."""
 
@@ -62,6 +80,7 @@ class ServiceEvaluator(Evaluator):
     fidelity = "service"
     template = ServiceTemplate
     counts_traffic = True
+    bests = BESTS
 
     def __init__(self, what: EvaluatorInput) -> None:
         super().__init__(what)
@@ -71,11 +90,28 @@ class ServiceEvaluator(Evaluator):
         self._margin = what.goals.memory_margin
         self._meter = CostMeter.of(what)
         self._bands = RunBands.of(what)
+        self._priced: dict[Key, dict[str, float] | InfeasibleError] = {}
 
     @cached_property
     def _simulator(self) -> "simcore.ServiceSimulator":
         """The simulator, of which a check has no need."""
         return simcore.ServiceSimulator()
+
+    @cached_property
+    def _pools(self) -> KnownPools:
+        bounded, margin = self._margin is not None, self._margin or 0.0
+        simulator = self._simulator
+
+        def answered(service: Service) -> Answered:
+            pool = simulator.answering(self._derated(service), memory=bounded, margin=margin)
+            return Answered(pool, self._bands.factor(service.decode_run))
+
+        return KnownPools(
+            self.input.parameters,
+            self.service,
+            lambda one: simulator.reading(self._derated(one), memory=bounded, margin=margin),
+            answered,
+        )
 
     def prepare(self) -> None:
         self._simulator.prepare()
@@ -100,6 +136,33 @@ class ServiceEvaluator(Evaluator):
         pools = result.reading, result.answering
         short = [f"{pool.memory_fit.reason}" for pool in pools if pool.memory_fit.is_short]
         return Account(metrics, (*result.notes, *dict.fromkeys(short)))
+
+    def best_metrics(self, design: Design) -> Mapping[str, float]:
+        result = self._pools.best(design)
+        return {**_metrics(result), **self._machine_costs(design, result)}
+
+    def _machine_costs(
+        self, design: Design, result: "simcore.ServiceResult"
+    ) -> Mapping[str, float]:
+        """``_costs``, with each machine priced once."""
+        key = self._pools.machine_key(design)
+        if key not in self._priced:
+            self._priced[key] = self._priced_machine(self._pools.machine(design))
+        found = self._priced[key]
+        if isinstance(found, InfeasibleError):
+            raise found
+        if self._meter is None:
+            return {}
+        return self._meter.timed(found, 1 / result.requests_per_s, result.answer)
+
+    def _priced_machine(self, platform: Platform) -> dict[str, float] | InfeasibleError:
+        """Costs of a machine; or why it cannot be built, or is not sold."""
+        if self.input.physical and (error := unbuildable(platform)):
+            return error
+        try:
+            return {} if self._meter is None else self._meter.machine(platform)
+        except InfeasibleError as error:
+            return error.with_traceback(None)
 
     def _derated(self, service: Service) -> Service:
         """*service* with the bandwidths that can be used."""
