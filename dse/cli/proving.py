@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dse.evaluate import DEFAULT_EVALUATOR, EVALUATORS
-from dse.objectives import OBJECTIVES
+from dse.objectives import OBJECTIVES, Sense
 from dse.proof.close import Effort, close_gap
 from dse.proof.prove import Proof
 from dse.proof.told import bound_told, percent_above
@@ -22,8 +22,7 @@ def gap_command(
     file: str, *, objectives: Sequence[str], gap: float, timeout_s: float | None, out: Path | None
 ) -> None:
     """Close the gap of the study in *file*, and print what was proven."""
-    _check_evaluator(file)
-    study = check_study(file, {"evaluator": DEFAULT_EVALUATOR})
+    study = check_study(file, {"evaluator": _evaluator(file)})
     effort = Effort(seconds=inf if timeout_s is None else timeout_s)
     proof = close_gap(study, objectives, gap=gap, effort=effort)
     if out is not None:
@@ -31,17 +30,21 @@ def gap_command(
     click.echo(proof_text(proof, study.space.counts.searched, gap))
 
 
-def _check_evaluator(file: str) -> None:
-    """See whether the simulator can stand in for the evaluator of the study in *file*.
+def _evaluator(file: str) -> str:
+    """Name of the evaluator to prove with: the simulator, or one that knows metrics at best.
 
     Raises:
-        ConfigError: There is no such study, or its ``run`` is no run file.
+        ConfigError: There is no such study, or no evaluator that proves can stand in for its own.
     """
     data = read_yaml(find_study(file))
     name = str(data.get("evaluator")) if isinstance(data, dict) else ""
-    if name in EVALUATORS and EVALUATORS[name].template is not RunTemplate:
-        rule = f"a gap is proven with the {DEFAULT_EVALUATOR} alone, which needs a run file"
+    if name not in EVALUATORS or EVALUATORS[name].template is RunTemplate:
+        return DEFAULT_EVALUATOR
+    if not EVALUATORS[name].bests:
+        able = [DEFAULT_EVALUATOR, *(one for one, own in EVALUATORS.items() if own.bests)]
+        rule = f"a gap is proven with {', '.join(able)}, none of which can stand in here"
         raise ConfigError(f"{file}: evaluator", rule, got=name)
+    return name
 
 
 def proof_data(proof: Proof) -> dict[str, Any]:
@@ -65,11 +68,13 @@ def proof_text(proof: Proof, designs: int, gap: float) -> str:
     lines = []
     for index, name in enumerate(proof.objectives):
         objective, found = OBJECTIVES[name], "nothing found"
+        sense: Sense = "minimise" if proof.signs[index] > 0 else "maximise"
         if len(proof.values):
-            found = f"best found {proof.values[:, index].min():.6g} {objective.unit}"
+            best = min if sense == "minimise" else max
+            found = f"best found {best(proof.values[:, index]):.6g} {objective.unit}"
         lines.append(
             f"{objective.label}: {found}; "
-            f"{bound_told(name, proof.lower_bounds[index], 'minimise')}: "
+            f"{bound_told(name, proof.lower_bounds[index], sense)}: "
             f"gap {percent_above(proof.gaps[index])}"
         )
     ending = "closed" if proof.is_closed else "not closed"

@@ -183,9 +183,8 @@ class Evaluator(ABC):
         prices_itself: It gives costs without the study's ``cost``.
         counts_traffic: It gives ``link_load``, which ``links_within_capacity`` bounds.
         takes_many: ``accounts`` is faster than ``account`` of each, and never ends a worker.
-        bests: Metrics that ``best_metrics`` gives, by name, of designs of one scenario: exact where
-            None; else ``account`` gives no less (minimise), or no more (maximise). Gaps are proven
-            of objectives of these.
+        bests: Metrics that ``best_metrics`` gives, by name, and which gaps are proven of: exact
+            where None; else ``account`` gives no less (minimise), or no more (maximise).
         gives: Names of its metrics that objectives may name, which end in their units.
         fidelity: Which model gives the numbers, as rows tell it.
         input: What the object was made of.
@@ -231,7 +230,7 @@ class Evaluator(ABC):
         """Metrics of *design* at their best, known sooner than its account; see ``bests``.
 
         Raises:
-            InfeasibleError: The design breaks a rule, which ``account`` finds too.
+            InfeasibleError: The design breaks a rule that ``account`` finds too.
         """
         raise NotImplementedError(f"{type(self).__name__} names no bests")
 
@@ -338,11 +337,6 @@ class Measured:
 
     outcome: Account | Exception
     duration_s: float
-
-    @property
-    def is_out_of_memory(self) -> bool:
-        """True if the memory did not suffice."""
-        return isinstance(self.outcome, MemoryError)
 
 
 def _accounted(evaluator: Evaluator, design: Design) -> Account | Exception:

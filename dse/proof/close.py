@@ -7,7 +7,8 @@ from math import inf
 
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
-from dse.proof.prove import Proof, Prover
+from dse.proof.prove import Proof
+from dse.proof.provers import prover_of
 from dse.proof.told_costs import ToldCosts
 from dse.study.compile import Study
 from simcore import SimulationError
@@ -54,7 +55,7 @@ def close_gap(
     study, effort = replace(study, goals=goals), effort or Effort()
     begin_s, simulations = time.process_time(), 0
     evaluator = build_evaluator(study.evaluator_input)
-    prover, told = Prover(study, gap, evaluator.canonical), ToldCosts(study)
+    prover, told = prover_of(study, evaluator, gap), ToldCosts(study)
     while simulations < effort.simulations and time.process_time() - begin_s < effort.seconds:
         design = prover.ask()
         if design is None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from dse.evaluate.designs.runs import DesignRuns
 from dse.proof.designs import why_unproven
+from dse.proof.listed.best import is_listed
 from dse.proof.one_scenario import in_scenario
 from dse.samplers.design import GenomeSpace
 from dse.study.compile import Study
@@ -24,7 +25,8 @@ def why_wide(study: Study) -> str:
     fidelity of the study. Nothing is told where no gap can be proven.
     """
     search = study.file.search
-    if (search.gap is None and search.hypervolume_gap is None) or why_unproven(study):
+    asks = search.gap is not None or search.hypervolume_gap is not None
+    if not asks or is_listed(study) or why_unproven(study):
         return ""
     if study.levels:
         study = study.judged_at(study.levels[0])

@@ -99,7 +99,9 @@ def _hypervolume_gap(proof: Proof, quality: Quality) -> float | None:
     if quality.reference is None or quality.hypervolume is None:
         return None
     points = np.concatenate([proof.values, proof.possible])
-    most = study_quality(points, (1,) * len(proof.objectives), quality.reference)
+    if not np.isfinite(points).all():
+        return None
+    most = study_quality(points, proof.signs, quality.reference)
     if most.axes != quality.axes or not most.hypervolume:
         return None
     return max(0.0, 1 - quality.hypervolume / most.hypervolume)

@@ -8,11 +8,11 @@ from dse.fidelity.compare import searched_rows
 from dse.proof.designs import check_visits_all, why_unproven
 from dse.proof.parts.joint import JointProof
 from dse.proof.proposer import ProvingProposer
-from dse.proof.prove import Proof, Prover, Reached
+from dse.proof.prove import Proof, Reached
+from dse.proof.provers import prover_of
 from dse.proof.told import no_gap, open_gap, proven_gap
 from dse.results.summary import study_front, tally_of
 from dse.samplers.base import Proposer
-from dse.space import Design
 from dse.study.compile import Study
 from dse.study.trials import Trial
 from simcore import plain_sum
@@ -49,14 +49,14 @@ class StudyProof:
         self,
         study: Study,
         gap: float,
-        canonical: Callable[[Design], Design],
+        evaluator: Evaluator,
         rows: Callable[[], Sequence[Trial]],
     ) -> None:
-        """*gap* and *canonical*: as of ``Prover``; *rows*: gives the trials so far."""
+        """*gap* and *evaluator*: as of ``prover_of``; *rows*: gives the trials so far."""
         islands = study.file.search.islands
         self._study, self._rows = study, rows
-        self._joint = JointProof(tuple(study.goals.objectives), islands) if islands > 1 else None
-        self._prover = Prover(study, gap, canonical)  # of the end, where islands prove before it
+        self._joint = JointProof(study.goals.signs_by_name, islands) if islands > 1 else None
+        self._prover = prover_of(study, evaluator, gap)  # of the end, where islands prove before it
         self._looks = 0
         self._is_front_reached = False
 
@@ -110,7 +110,7 @@ def study_proof(
 ) -> StudyProof | None:
     """The proof that goes on beside the search of *study*; None: there is none."""
     gap = proven_share(study)
-    return None if gap is None else StudyProof(study, gap, evaluator.canonical, rows)
+    return None if gap is None else StudyProof(study, gap, evaluator, rows)
 
 
 def with_proof(study: Study, proof: StudyProof | None, sampler: Proposer[Any]) -> Proposer[Any]:

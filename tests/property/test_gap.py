@@ -12,10 +12,10 @@ from small_study import exact_front
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.objectives import Goals
-from dse.proof.boxes import Boxes, Flags, Floats
+from dse.proof.boxed.boxes import Boxes, Flags, Floats
 from dse.proof.close import Effort, close_gap
 from dse.proof.designs import KnownDesigns
-from dse.proof.prove import Prover
+from dse.proof.provers import prover_of
 from dse.rank.pareto import non_dominated
 from dse.study.compile import Study, compile_study, load_study_file
 from simcore import ConfigError
@@ -137,7 +137,10 @@ def test_rungs_are_cut_off_where_they_are_too_dear_and_nowhere_else(study: Study
 def test_designs_that_no_bound_tells_apart_are_all_asked_for() -> None:
     space = STUDY["space"]
     axes = {**space["axes"], "system.scheduling": {"choices": ["lifo", "fifo"]}}
-    prover = Prover(compile_study({**STUDY, "space": {**space, "axes": axes}}), 0.0)
+    study = compile_study({**STUDY, "space": {**space, "axes": axes}})
+    evaluator = build_evaluator(study.evaluator_input)
+    evaluator.canonical = lambda design: design  # type: ignore[method-assign]
+    prover = prover_of(study, evaluator, 0.0)
     asked: list[dict[str, object]] = []
     while len(asked) < 2:
         design = prover.ask()

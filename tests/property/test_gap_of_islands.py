@@ -17,7 +17,7 @@ from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
 from dse.proof.parts.joint import JointProof
 from dse.proof.parts.part import Part
-from dse.proof.prove import Prover
+from dse.proof.provers import prover_of
 from dse.rank.quality import study_quality
 from dse.results.result import load_study
 from dse.run.runner import Runner
@@ -150,13 +150,13 @@ def test_a_slow_corner_that_others_have_tried_says_nothing_of_the_rest_of_its_ce
     evaluator = build_evaluator(study.evaluator_input)
 
     def proven(tried: set[str]) -> tuple[float, set[str]]:
-        prover = Prover(
+        prover = prover_of(
             study,
+            evaluator,
             0.02,
-            evaluator.canonical,
             is_elsewhere=lambda design: design_key(design) in tried,
         )
-        asked, joint = set[str](), JointProof(names, 1)
+        asked, joint = set[str](), JointProof(study.goals.signs_by_name, 1)
         while (design := prover.ask()) is not None or prover.advance():
             if design is not None:
                 outcome = evaluate(evaluator, study.goals, design)

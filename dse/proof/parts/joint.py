@@ -1,12 +1,12 @@
 """Proof put together from parts."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from dse.evaluate import Evaluation
-from dse.proof.prove import Proof, Reached, proof_of
+from dse.proof.prove import Proof, Reached, nothing_known, proof_of
 from dse.rank.pareto import Front, non_dominated
 from dse.space import Design
 
@@ -18,10 +18,15 @@ class JointProof:
     designs here, so that what all parts have reached holds for all designs.
     """
 
-    def __init__(self, objectives: Sequence[str], parts: int) -> None:
-        """*objectives*: names, all minimised; *parts*: how many there are, none of which began."""
-        self._objectives = tuple(objectives)
-        start = np.zeros((1, len(self._objectives)))
+    def __init__(self, signs_by_name: Mapping[str, int], parts: int) -> None:
+        """Begin.
+
+        Args:
+            signs_by_name: +1 for each objective that is minimised, -1 for each that is maximised.
+            parts: How many there are, none of which began.
+        """
+        self._signs = dict(signs_by_name)
+        start = nothing_known([*self._signs.values()])
         none = Reached(possible=start, is_closed=False, simulations=0)
         self._reached = [none] * parts
         self._front: Front[Design] = Front()
@@ -35,7 +40,8 @@ class JointProof:
     def learn(self, design: Design, evaluation: Evaluation) -> None:
         """The outcome of any design of the study."""
         if evaluation.state == "complete":
-            point = [evaluation.objectives[name] for name in self._objectives]
+            found = evaluation.objectives
+            point = [sign * found[name] for name, sign in self._signs.items()]
             self._front.add(design, point)
 
     def take(self, number: int, reached: Reached) -> None:
@@ -51,4 +57,4 @@ class JointProof:
             simulations=sum(part.simulations for part in self._reached),
         )
         seconds = time.process_time() - self._begin_s
-        return proof_of(self._objectives, self._front, reached, seconds)
+        return proof_of(self._signs, self._front, reached, seconds)

@@ -34,6 +34,10 @@ class Part:
         groups = self._groups(machines)
         return _dealt(count, self.number // groups, self.sharing(machines))
 
+    def designs(self, count: int) -> Places:
+        """Places of the designs of this part, rising, in a list of *count*."""
+        return _dealt(count, self.number, self.of)
+
     def sharing(self, machines: int) -> int:
         """Number of parts that divide the plans of the same machines, this one among them."""
         groups = self._groups(machines)

@@ -12,6 +12,7 @@ from dse.evaluate.workers.crew import Shared
 from dse.proof.parts.part import Part
 from dse.proof.proposer import ProvingProposer
 from dse.proof.prove import Prover, Reached
+from dse.proof.provers import prover_of
 from dse.proof.screening import StudyScreen
 from dse.run.gap import proven_share
 from dse.run.islands.messages import Made, News, Order, Report
@@ -95,10 +96,10 @@ class Island:
         gap = proven_share(study)
         if gap is None:
             return None
-        return Prover(
+        return prover_of(
             study,
+            evaluator,
             gap,
-            evaluator.canonical,
             part=Part(number=self._number, of=self._rounds.islands),
             is_elsewhere=lambda design: self._search.is_elsewhere(design),
         )

@@ -1,0 +1,1 @@
+"""Branch and bound over boxes: machines between two corners, and their plans."""

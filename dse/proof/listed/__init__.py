@@ -1,0 +1,1 @@
+"""Proofs over a list of all designs, each bounded by its metrics at best."""

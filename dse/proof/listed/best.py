@@ -1,0 +1,76 @@
+"""Objectives of designs at best, where the evaluator knows metrics at best."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate import Evaluator
+from dse.objectives import OBJECTIVES, Limit, Objective, Sense
+from dse.space import Design
+from dse.study.compile import Study
+from simcore import ConfigError, InfeasibleError
+
+MOST = 1 << 22
+"""Designs that are listed at most, some 50 bytes each."""
+
+
+def is_listed(study: Study) -> bool:
+    """True if proofs about *study* are made over a list of its designs."""
+    return bool(study.evaluator.bests) and not study.evaluator.has_bounds
+
+
+def check_listed(study: Study) -> None:
+    """See whether the designs of *study* can be listed, and its objectives are known at best.
+
+    Raises:
+        ConfigError: They cannot, or one is not.
+    """
+    if study.space.continuous:
+        knob = study.space.continuous[0].name
+        rule = "a gap of this evaluator needs a ladder in place of a range"
+        raise ConfigError(f"space.axes.{knob}", rule, got=knob)
+    if study.space.counts.searched > MOST:
+        rule = f"a gap of this evaluator is proven of at most {MOST:,} designs: narrow the space"
+        raise ConfigError("space", rule, got=f"{study.space.counts.searched:,}")
+    for name, sense in study.goals.objectives.items():
+        if not _is_best(study, OBJECTIVES[name], sense):
+            rule = "a gap of this evaluator is proven of what it knows at best: "
+            rule += ", ".join(_told(one, of) for one, of in sorted(study.evaluator.bests.items()))
+            raise ConfigError(f"objectives.{name}", rule, got=sense)
+
+
+def _told(metric: str, sense: Sense | None) -> str:
+    return metric if sense is None else f"{metric} ({sense}d)"
+
+
+def _is_best(study: Study, objective: Objective, sense: Sense) -> bool:
+    """True if no design has a better value of *objective* than its metrics at best give."""
+    bests = study.evaluator.bests
+    return all(bests.get(name, "") in (None, sense) for name in objective.metrics)
+
+
+class BestObjectives:
+    """Objectives of the designs of a study at best."""
+
+    def __init__(self, study: Study, evaluator: Evaluator) -> None:
+        """The study must be one that ``check_listed`` passes."""
+        limits = tuple(limit for limit in study.goals.limits if _is_decided(study, limit))
+        self._goals, self._evaluator = replace(study.goals, limits=limits), evaluator
+        self._signs = np.array(study.goals.signs, np.float64)
+
+    def of(self, design: Design) -> NDArray[np.float64] | None:
+        """(objectives,) values with signs, so that less is better; None: it is not feasible."""
+        try:
+            metrics = self._evaluator.best_metrics(design)
+        except InfeasibleError:
+            return None
+        if any(excess > 0 for excess in self._goals.violations(metrics).values()):
+            return None
+        return np.array([*self._goals.values(metrics).values()]) * self._signs
+
+
+def _is_decided(study: Study, limit: Limit) -> bool:
+    """True if a design exceeds *limit* whose metrics at best do."""
+    sense: Sense = "minimise" if limit.sense == "at_most" else "maximise"
+    return _is_best(study, limit.metric, sense)
