@@ -227,11 +227,7 @@ class Evaluator(ABC):
         return self.account(design).metrics
 
     def best_metrics(self, design: Design) -> Mapping[str, float]:
-        """Metrics of *design* at their best, known sooner than its account; see ``bests``.
-
-        Raises:
-            InfeasibleError: The design breaks a rule that ``account`` finds too.
-        """
+        """Metrics of *design* at best, see ``bests``; raises nothing that ``account`` does not."""
         raise NotImplementedError(f"{type(self).__name__} names no bests")
 
     def checks(self) -> Sequence[Check]:
@@ -337,6 +333,11 @@ class Measured:
 
     outcome: Account | Exception
     duration_s: float
+
+    @property
+    def is_out_of_memory(self) -> bool:
+        """True if the memory did not suffice."""
+        return isinstance(self.outcome, MemoryError)
 
 
 def _accounted(evaluator: Evaluator, design: Design) -> Account | Exception:

@@ -21,10 +21,6 @@ Flags = NDArray[np.bool_]
 
 Values = tuple[float, ...]
 
-_MOST_CELLS = 64
-"""Cells in which a design was simulated, from which on one is set aside that is no better than one
-in which the bound was too loose: it would change nothing of what is proven."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Proof:
@@ -225,15 +221,6 @@ class Prover(ABC):
             known = {n: f"{v:.9e}" if n in self._ranges else v for n, v in known.items()}
         return design_key(known)
 
-    def _set_aside(self, values: Floats) -> Flags:
-        """Mark the covered designs; remember what they may reach."""
-        covered = self._found.covers(values)
-        if self._cells >= _MOST_CELLS:
-            for point in self._lost_points():
-                covered |= no_worse(point, values)
-        self._found.give_up(_least(values[covered]))
-        return covered
-
     def reached(self) -> Reached:
         """State so far."""
         objectives = len(self._signs)
@@ -294,11 +281,3 @@ def proof_of(
         simulations=reached.simulations,
         seconds=seconds,
     )
-
-
-def _least(values: Floats) -> Floats:
-    """One point that is nowhere above *values*; designs of a box differ in their times alone."""
-    if not len(values):
-        return values
-    least: Floats = values.min(axis=0, keepdims=True)
-    return least

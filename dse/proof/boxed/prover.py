@@ -9,9 +9,10 @@ import numpy as np
 
 from dse.proof.boxed.boxes import Box, Boxes
 from dse.proof.parts.part import Part, Places
-from dse.proof.prove import Candidate, Floats, Prover
+from dse.proof.prove import Candidate, Flags, Floats, Prover
 from dse.proof.ranges import with_cells
 from dse.proof.scenarios import known_designs
+from dse.rank.pareto import no_worse
 from dse.space import Design
 from dse.study.compile import Study
 from simcore import no_collection, plain_sum
@@ -19,6 +20,9 @@ from simcore import no_collection, plain_sum
 _AT_ONCE = 4
 _TRIED = 256
 _PLANS = 64
+_MOST_CELLS = 64
+"""Cells in which a design was simulated, from which on one is set aside that is no better than one
+in which the bound was too loose: it would change nothing of what is proven."""
 
 
 class BoxProver(Prover):
@@ -134,3 +138,20 @@ class BoxProver(Prover):
         box = self._hopeful(dimensions, box)
         if len(box.rows):
             self._push(dimensions, box)
+
+    def _set_aside(self, values: Floats) -> Flags:
+        """Mark the covered designs; remember what they may reach."""
+        covered = self._found.covers(values)
+        if self._cells >= _MOST_CELLS:
+            for point in self._lost_points():
+                covered |= no_worse(point, values)
+        self._found.give_up(_least(values[covered]))
+        return covered
+
+
+def _least(values: Floats) -> Floats:
+    """One point that is nowhere above *values*; designs of a box differ in their times alone."""
+    if not len(values):
+        return values
+    least: Floats = values.min(axis=0, keepdims=True)
+    return least

@@ -5,14 +5,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate import Evaluator
+from dse.evaluate import Evaluation, Evaluator
 from dse.objectives import OBJECTIVES, Limit, Objective, Sense
 from dse.space import Design
 from dse.study.compile import Study
-from simcore import ConfigError, InfeasibleError
+from simcore import ConfigError, InfeasibleError, SimulationError
 
 MOST = 1 << 22
 """Designs that are listed at most, some 50 bytes each."""
+
+_TOLERANCE = 1e-9
+"""Relative; the same sum in another order differs by less."""
 
 
 def is_listed(study: Study) -> bool:
@@ -68,6 +71,28 @@ class BestObjectives:
         if any(excess > 0 for excess in self._goals.violations(metrics).values()):
             return None
         return np.array([*self._goals.values(metrics).values()]) * self._signs
+
+    def hold(self, design: Design, found: Evaluation) -> None:
+        """See whether a feasible outcome is no better than what was told of the design at best.
+
+        Raises:
+            SimulationError: It is, so that nothing that was concluded holds.
+        """
+        told = self.of(design)
+        own = [found.objectives[name] for name in self._goals.objectives]
+        values = np.array(own) * self._signs
+        slack = _TOLERANCE * np.abs(values)
+        if told is not None and not (told > values + slack).any():
+            return
+        best = "infeasible" if told is None else self._named(told)
+        raise SimulationError(
+            f"best_metrics of {self._evaluator.input.name} told {best} of a design that it then "
+            f"gave {self._named(values)}: it must be no worse than what account gives."
+        )
+
+    def _named(self, values: NDArray[np.float64]) -> str:
+        each = zip(self._goals.objectives, (values * self._signs).tolist(), strict=True)
+        return ", ".join(f"{name} {value:.6g}" for name, value in each)
 
 
 def _is_decided(study: Study, limit: Limit) -> bool:

@@ -5,15 +5,18 @@ from math import prod
 
 import numpy as np
 
-from dse.evaluate import Evaluator
+from dse.evaluate import Evaluation, Evaluator
 from dse.proof.listed.best import BestObjectives
 from dse.proof.parts.part import Part, Places
-from dse.proof.prove import Candidate, Floats, Prover, nothing_known
+from dse.proof.prove import Candidate, Flags, Floats, Prover, nothing_known
 from dse.space import Design, Space
 from dse.study.compile import Study
 
-_LISTED = 16
-"""Designs that are bounded in one step."""
+_LISTED, _LOOKED_AT = 16, 1 << 12
+"""Designs that are bounded in one step, and of whose bounds one is chosen."""
+
+_HELD = 16
+"""Outcomes of designs that were not asked for that are held against what was told of them."""
 
 
 class ListProver(Prover):
@@ -31,47 +34,69 @@ class ListProver(Prover):
         super().__init__(study, gap, evaluator.canonical, is_elsewhere)
         self._best = BestObjectives(study, evaluator)
         self._designs = _Designs(study.space)
-        self._unlisted: Iterator[list[int]] = _parts(part.designs(study.space.counts.searched))
-        self._is_listed = False
-        self._places: list[int] = []  # designs that may be good, the least promising first
-        self._listed: list[Floats] = []  # their values, while designs are listed
-        self._values = np.zeros((0, len(self._signs)))  # their values then
+        self._unlisted = _parts(part.designs(study.space.counts.searched))
+        self._is_listed, self._held = False, 0
+        self._listed: list[tuple[int, Floats]] = []  # places and values, while designs are listed
+        self._places = np.zeros(0, np.int64)  # of designs that may be good, the best bounds last
+        self._values = np.zeros((0, len(self._signs)))  # of these
 
     def _unseen(self) -> Sequence[Floats]:
         if not self._is_listed:
             return [nothing_known(self._study.goals.signs)]
-        return [self._values[: len(self._places)]] if self._places else []
+        return [self._values] if len(self._values) else []
 
     def advance(self) -> bool:
-        """Bound the next designs, or look at the most promising one; false if none is left."""
+        """Bound the next designs, or look at the most promising ones; false if none is left."""
         self._has_begun = True
         if not self._is_listed:
             self._list(next(self._unlisted, []))
             return True
-        if not self._places:
+        if not len(self._places):
             return False
-        values = self._values[len(self._places) - 1][np.newaxis]
-        design = self._designs.at(self._places.pop())
-        if not self._set_aside(values)[0]:
-            self._candidates.append(Candidate(design=design, values=values))
+        first = max(0, len(self._places) - _LOOKED_AT)
+        hopeful = self._hopeful(self._values[first:])
+        kept = np.concatenate([np.arange(first), first + np.flatnonzero(hopeful)])
+        if hopeful.any():
+            best, kept = int(kept[-1]), kept[:-1]
+            design = self._designs.at(int(self._places[best]))
+            self._candidates.append(Candidate(design=design, values=self._values[[best]]))
+        self._places, self._values = self._places[kept], self._values[kept]
         return True
 
+    def learn(self, design: Design, evaluation: Evaluation) -> None:
+        """Take note of an outcome, see ``Prover``.
+
+        Raises:
+            SimulationError: It is better than what the evaluator told of the design at best; some
+                of the designs that were not asked for are looked at.
+        """
+        is_asked = self._key(design) in self._asked
+        super().learn(design, evaluation)
+        if evaluation.state == "complete" and (is_asked or self._held < _HELD):
+            self._held += not is_asked
+            self._best.hold(design, evaluation)
+
+    def _hopeful(self, values: Floats) -> Flags:
+        """(N,) whether nothing found is near enough to each; what the others reach is noted."""
+        covered = self._found.covers(values)
+        self._found.give_up(values[covered])
+        return ~covered
+
     def _list(self, places: Sequence[int]) -> None:
-        """Bound the designs at *places*; none: all are, and the most promising come first."""
+        """Bound the designs at *places*; none: all are, and the most promising come last."""
         for place in places:
             values = self._best.of(self._designs.at(place))
-            if values is not None and not self._set_aside(values[np.newaxis])[0]:
-                self._places.append(place)
-                self._listed.append(values)
+            if values is not None and self._hopeful(values[np.newaxis])[0]:
+                self._listed.append((place, values))
         if places:
             return
         self._is_listed = True
-        if self._places:
-            values = np.array(self._listed)
+        if self._listed:
+            values = np.array([values for _, values in self._listed])
             worth = (np.log(np.maximum(np.abs(values), 1e-300)) * self._signs).sum(axis=1)
             order = np.argsort(-worth, kind="stable")
-            self._values, self._listed = values[order], []
-            self._places = [self._places[at] for at in order.tolist()]
+            places_of = np.array([place for place, _ in self._listed], np.int64)
+            self._places, self._values, self._listed = places_of[order], values[order], []
 
 
 def _parts(places: Places) -> Iterator[list[int]]:

@@ -1,0 +1,280 @@
+"""Gaps of services: bounds hold for every design, and proofs find the exact front."""
+
+import copy
+from collections.abc import Callable, Mapping
+from math import isclose
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from small_study import searched
+
+from dse.evaluate import EVALUATORS, build_evaluator
+from dse.evaluate.base import Account, Evaluator, evaluate
+from dse.objectives import OBJECTIVES, Sense
+from dse.proof.close import Effort, close_gap
+from dse.proof.listed.best import BestObjectives
+from dse.proof.parts.joint import JointProof
+from dse.proof.parts.part import Part
+from dse.proof.provers import prover_of
+from dse.proof.told import gap_lines
+from dse.rank.pareto import non_dominated
+from dse.space import Design
+from dse.study.compile import Study, compile_study
+from simcore import ConfigError, InfeasibleError, SimulationError
+
+STUDY: dict[str, Any] = {
+    "version": 1,
+    "evaluator": "service",
+    "run": {
+        "model": "llama3_8b",
+        "prompt": 512,
+        "answer": 32,
+        "platform": {
+            "npu": "h100_80",
+            "dimensions": [
+                {"topology": "switch", "npus": 8, "bandwidth": "450 GB/s", "latency": "1 us"}
+            ],
+        },
+        "prefill": {"plan": {"tp": 4}, "batch": 4},
+        "decode": {"plan": {"tp": 4, "micro_batch": 8}, "batch": 8},
+        "system": {"all_reduce": "direct"},
+    },
+    "space": {
+        "axes": {
+            "prefill.plan.tp": {"choices": [2, 4]},
+            "prefill.batch": {"choices": [1, 4]},
+            "decode.plan.tp": {"choices": [2, 4]},
+            "decode.plan.dp": {"choices": [1, 2]},
+            "decode.plan.micro_batch": {"choices": [4, 8]},
+            "decode.batch": {"choices": [8, 16]},
+            "platform.dimensions[0].npus": {"choices": [4, 6, 8]},
+            "platform.dimensions[0].bandwidth": {"ladder": ["1 GB/s", "10 GB/s", "450 GB/s"]},
+        },
+        "require": [
+            "prefill.plan.tp + decode.plan.tp * decode.plan.dp == platform.dimensions[0].npus",
+        ],
+    },
+    "objectives": {"time_per_output_token": "minimise", "usd_per_token": "minimise"},
+    "constraints": ["fits_in_memory"],
+    "cost": {"model": "accelerators_and_libra_py", "network": "libra_py"},
+    "search": {"sampler": "random", "trials": 20, "window": 4},
+    "execution": {"executor": "serial"},
+}
+
+OBJECTIVE_SETS = [
+    {"time_per_output_token": "minimise", "usd_per_token": "minimise"},
+    {"time_per_output_token": "minimise", "tokens_per_s_per_npu": "maximise"},
+    {"request_time": "minimise", "requests_per_s": "maximise", "capital_cost": "minimise"},
+    {"energy_per_token": "minimise"},
+    {"tokens_per_s": "maximise"},
+]
+LIMIT_SETS: list[list[Any]] = [
+    ["fits_in_memory"],
+    ["fits_in_memory", {"objective": "requests_per_s", "at_least": 10}],
+    [{"objective": "time_to_first_token", "at_most": "30 ms"}],
+]
+
+
+def changed(**parts: Any) -> dict[str, Any]:
+    return {**copy.deepcopy(STUDY), **parts}
+
+
+def _all_values(study: Study) -> np.ndarray[Any, Any]:
+    """(N, objectives) values of all feasible designs, one by one."""
+    evaluator = build_evaluator(study.evaluator_input)
+    found = [evaluate(evaluator, study.goals, design) for design in study.space.designs()]
+    assert not any(one.state == "failed" for one in found)
+    return np.array([[*one.objectives.values()] for one in found if one.state == "complete"])
+
+
+def _front(study: Study) -> set[tuple[float, ...]]:
+    values = _all_values(study)
+    kept = non_dominated(values * np.array(study.goals.signs, np.float64))
+    return {tuple(point) for point in values[kept].tolist()}
+
+
+@pytest.mark.parametrize("name", [name for name, one in EVALUATORS.items() if one.bests])
+def test_no_account_is_better_than_metrics_at_best(name: str) -> None:
+    study = compile_study(changed(evaluator=name, objectives=OBJECTIVE_SETS[2]))
+    evaluator, compared = build_evaluator(study.evaluator_input), 0
+    for design in study.space.designs():
+        try:
+            metrics = evaluator.account(design).metrics
+        except InfeasibleError:
+            continue
+        best = evaluator.best_metrics(design)
+        for metric, sense in evaluator.bests.items():
+            if metric not in metrics:
+                continue
+            compared += 1
+            if sense is None:
+                assert isclose(best[metric], metrics[metric], rel_tol=1e-12), metric
+            elif sense == "minimise":
+                assert best[metric] <= metrics[metric] * (1 + 1e-12), metric
+            else:
+                assert best[metric] >= metrics[metric] * (1 - 1e-12), metric
+    assert compared > 1000
+
+
+@pytest.mark.parametrize("limits", LIMIT_SETS)
+@pytest.mark.parametrize("objectives", OBJECTIVE_SETS)
+def test_a_closed_gap_of_nothing_is_the_front_of_all_designs(
+    objectives: dict[str, str], limits: list[Any]
+) -> None:
+    study = compile_study(changed(objectives=objectives, constraints=limits))
+    exact = _front(study)
+    proof = close_gap(study, gap=0)
+    assert proof.is_closed
+    assert {tuple(point) for point in proof.values.tolist()} == exact
+    assert proof.gaps == (0.0,) * len(objectives)
+    assert proof.simulations < study.space.counts.searched
+    for column, (bound, sense) in enumerate(
+        zip(proof.lower_bounds, objectives.values(), strict=True)
+    ):
+        best = min if sense == "minimise" else max
+        assert bound == best(point[column] for point in exact)
+
+
+@pytest.mark.parametrize("objectives", OBJECTIVE_SETS)
+@pytest.mark.parametrize("gap", [0.02, 0.2])
+def test_a_wider_gap_leaves_no_design_that_is_better_by_more(
+    objectives: dict[str, str], gap: float
+) -> None:
+    study = compile_study(changed(objectives=objectives))
+    exact, proof = _front(study), close_gap(study, gap=gap)
+    assert proof.is_closed
+    assert proof.simulations <= close_gap(study, gap=0).simulations
+    for point in exact:
+        assert any(
+            all(
+                own * (1 - gap) <= other if sense == "minimise" else own >= other * (1 - gap)
+                for own, other, sense in zip(found, point, objectives.values(), strict=True)
+            )
+            for found in proof.values.tolist()
+        )
+
+
+@pytest.mark.parametrize("objectives", OBJECTIVE_SETS)
+def test_what_is_proven_before_the_end_holds(objectives: dict[str, str]) -> None:
+    study = compile_study(changed(objectives=objectives))
+    exact = np.array(sorted(_front(study)))
+    for simulations in (0, 1, 3):
+        proof = close_gap(study, gap=0, effort=Effort(simulations=simulations))
+        for column, name in enumerate(proof.objectives):
+            if proof.signs[column] > 0:
+                assert proof.lower_bounds[column] <= exact[:, column].min(), name
+            else:
+                assert proof.lower_bounds[column] >= exact[:, column].max(), name
+
+
+def test_parts_together_prove_what_one_proof_does() -> None:
+    study = compile_study(changed(objectives=OBJECTIVE_SETS[1]))
+    evaluator = build_evaluator(study.evaluator_input)
+    joint, asked = JointProof(study.goals.signs_by_name, 3), 0
+    for number in range(3):
+        prover = prover_of(study, evaluator, 0.0, Part(number=number, of=3))
+        while (design := prover.ask()) is not None or prover.advance():
+            if design is not None:
+                outcome = evaluate(evaluator, study.goals, design)
+                prover.learn(design, outcome)
+                joint.learn(design, outcome)
+                asked += 1
+        assert not joint.is_closed
+        joint.take(number, prover.reached())
+    proof = joint.proof()
+    assert proof.is_closed
+    assert {tuple(point) for point in proof.values.tolist()} == _front(study)
+    assert proof.simulations == asked
+
+
+@pytest.mark.parametrize("more", [{}, {"islands": 2}])
+def test_a_study_of_services_ends_when_its_gap_is_proven(more: dict[str, int]) -> None:
+    data = changed(objectives=OBJECTIVE_SETS[1])
+    result = searched(data, gap=0, trials=5000, sampler="design", **more)
+    found = {tuple(result.rows[i].evaluation.objectives.values()) for i in result.front}
+    assert found == _front(result.study)
+    assert result.summary["gap_closed"]
+    assert set(result.summary["optimality_gap"].values()) == {0.0}
+    assert "no design is above" in " ".join(gap_lines(result.summary))
+    if not more:
+        assert result.summary["evaluated"] < result.study.space.counts.searched
+
+
+def test_the_front_of_services_in_scenarios_is_that_of_all_designs() -> None:
+    long = {"name": "long", "weight": 2, "run": {"prompt": 2048}}
+    scenarios = [{"name": "short"}, long, {"name": "busy", "bandwidth": "50%"}]
+    objectives = {"request_time": "minimise", "tokens_per_s": "maximise"}
+    study = compile_study(changed(objectives=objectives, scenarios=scenarios, aggregate="worst"))
+    proof = close_gap(study, gap=0)
+    assert proof.is_closed
+    assert {tuple(point) for point in proof.values.tolist()} == _front(study)
+
+
+def test_objectives_that_are_not_known_at_best_are_refused() -> None:
+    data = changed(objectives={"requests_per_s": "minimise"})
+    with pytest.raises(ConfigError, match=r"objectives.requests_per_s: .*\(maximised\)"):
+        close_gap(compile_study(data), gap=0)
+
+
+def test_limits_on_what_is_not_known_at_best_leave_no_design_out() -> None:
+    limits = [{"objective": "requests_per_s", "at_most": 20}]
+    study = compile_study(changed(constraints=limits))
+    assert {tuple(point) for point in close_gap(study, gap=0).values.tolist()} == _front(study)
+
+
+class Told(Evaluator):
+    """An evaluator from outside that knows its time within a factor."""
+
+    bests: ClassVar[Mapping[str, Sense | None]] = {"iteration_time_s": "minimise"}
+    gives = ("iteration_time_s",)
+
+    def account(self, design: Design) -> Account:
+        value = float(design["prefill.batch"]) * float(design["decode.batch"])
+        return Account({"iteration_time_s": value * (1.5 if value % 3 else 1.0)})
+
+    def best_metrics(self, design: Design) -> Mapping[str, float]:
+        return {"iteration_time_s": float(design["prefill.batch"]) * float(design["decode.batch"])}
+
+
+def test_an_evaluator_from_outside_has_gaps_by_the_metrics_that_it_knows_at_best(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(EVALUATORS, "_entries", {**dict(EVALUATORS.items()), "told": Told})
+    objectives = {"iteration_time": "minimise"}
+    study = compile_study(changed(evaluator="told", objectives=objectives, constraints=[]))
+    proof = close_gap(study, gap=0)
+    assert proof.is_closed
+    assert {tuple(point) for point in proof.values.tolist()} == _front(study)
+
+
+class Boastful(Told):
+    """One whose accounts are better than what it told at best."""
+
+    def best_metrics(self, design: Design) -> Mapping[str, float]:
+        return {"iteration_time_s": 2 * super().best_metrics(design)["iteration_time_s"]}
+
+
+@pytest.mark.parametrize("run", [lambda data: close_gap(compile_study(data), gap=0),
+                                 lambda data: searched(data, gap=0, trials=500)])  # fmt: skip
+def test_an_evaluator_whose_designs_are_better_than_it_told_is_found_out(
+    monkeypatch: pytest.MonkeyPatch, run: Callable[[dict[str, Any]], object]
+) -> None:
+    monkeypatch.setattr(EVALUATORS, "_entries", {**dict(EVALUATORS.items()), "boasts": Boastful})
+    objectives = {"iteration_time": "minimise"}
+    data = changed(evaluator="boasts", objectives=objectives, constraints=[])
+    with pytest.raises(SimulationError, match=r"best_metrics of boasts told iteration_time \d"):
+        run(data)
+
+
+def test_designs_that_are_over_a_limit_at_best_are_never_asked_for() -> None:
+    limits = [{"objective": "time_to_first_token", "at_most": "20 ms"}]
+    study = compile_study(changed(constraints=limits))
+    evaluator = build_evaluator(study.evaluator_input)
+    best, dropped = BestObjectives(study, evaluator), 0
+    for design in study.space.designs():
+        if best.of(design) is None:
+            dropped += 1
+            assert evaluate(evaluator, study.goals, design).state == "infeasible"
+    assert 0 < dropped < study.space.counts.searched
+    assert "time_to_first_token" in OBJECTIVES
