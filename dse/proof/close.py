@@ -7,6 +7,7 @@ from math import inf
 
 from dse.evaluate import build_evaluator
 from dse.evaluate.base import evaluate
+from dse.objectives import OBJECTIVES
 from dse.proof.prove import Proof
 from dse.proof.provers import prover_of
 from dse.proof.told_costs import ToldCosts
@@ -40,8 +41,9 @@ def close_gap(
     design there is one found whose values times ``1 - gap`` are nowhere above it.
 
     Args:
-        study: Its evaluator must know bounds, as the simulator does at any fidelity.
-        objectives: Names; those of the study if left out. Times, costs and their products.
+        study: Its evaluator must know bounds, as the simulator does at any fidelity, or metrics at
+            best, as that of services does.
+        objectives: Names; those of the study if left out. Others are sought as is usual.
         gap: Share of the objectives' values; 0 for the exact answer.
         effort: When to give up; what is proven until then is told.
 
@@ -50,7 +52,8 @@ def close_gap(
         SimulationError: A simulation failed, or costs are not those that were told beforehand.
     """
     names = tuple(objectives) or tuple(study.goals.objectives)
-    senses = {name: study.goals.objectives.get(name, "minimise") for name in names}
+    known = study.goals.objectives
+    senses = {name: known.get(name) or OBJECTIVES[name].sense for name in names}
     goals = replace(study.goals, objectives=senses)
     study, effort = replace(study, goals=goals), effort or Effort()
     begin_s, simulations = time.process_time(), 0

@@ -9,9 +9,8 @@ from dse.evaluate.designs.runs import DesignRuns
 from dse.proof.designs import why_unproven
 from dse.proof.listed.best import is_listed
 from dse.proof.one_scenario import in_scenario
-from dse.samplers.design import GenomeSpace
 from dse.study.compile import Study
-from simcore import SimcoreError, why_computing_alone
+from simcore import SimcoreError
 
 LOOKED_AT = 64
 """Designs that are looked at: kinds that one in twenty is of are missed in one study of 27."""
@@ -52,6 +51,10 @@ def gap_note(study: Study) -> dict[str, str]:
 
 def _look(study: Study, found: Counter[str]) -> int:
     """Count in *found* why bounds of some designs know no more; the number of these designs."""
+    # both load a compiler, which a check of a study without such bounds does without
+    from dse.samplers.design import GenomeSpace
+    from simcore import why_computing_alone
+
     runs, looked_at = DesignRuns(study.evaluator_input), 0
     space = GenomeSpace(study.space)
     for genome in space.draw_many(LOOKED_AT, np.random.default_rng(0)).each():

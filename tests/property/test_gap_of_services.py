@@ -213,8 +213,10 @@ def test_the_front_of_services_in_scenarios_is_that_of_all_designs() -> None:
 
 def test_objectives_that_are_not_known_at_best_are_refused() -> None:
     data = changed(objectives={"requests_per_s": "minimise"})
-    with pytest.raises(ConfigError, match=r"objectives.requests_per_s: .*\(maximised\)"):
+    with pytest.raises(ConfigError, match=r"objectives.requests_per_s: .* is maximised"):
         close_gap(compile_study(data), gap=0)
+    with pytest.raises(ConfigError, match=r"objectives.mfu: .* knows at best: capital_cost_usd"):
+        close_gap(compile_study(STUDY), ["mfu"], gap=0)
 
 
 def test_limits_on_what_is_not_known_at_best_leave_no_design_out() -> None:

@@ -61,7 +61,7 @@ class KnownPools:
         self._answerings: dict[Key, Answered | InfeasibleError] = {}
 
     def machine_key(self, design: Design) -> Key:
-        """What the machine of *design* depends on."""
+        """Values of the knobs that the machine of *design* depends on."""
         return _values(design, self._of_machine)
 
     def machine(self, design: Design) -> Platform:

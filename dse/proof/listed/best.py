@@ -37,20 +37,20 @@ def check_listed(study: Study) -> None:
         rule = f"a gap of this evaluator is proven of at most {MOST:,} designs: narrow the space"
         raise ConfigError("space", rule, got=f"{study.space.counts.searched:,}")
     for name, sense in study.goals.objectives.items():
-        if not _is_best(study, OBJECTIVES[name], sense):
-            rule = "a gap of this evaluator is proven of what it knows at best: "
-            rule += ", ".join(_told(one, of) for one, of in sorted(study.evaluator.bests.items()))
+        if rule := _unknown(study, OBJECTIVES[name], sense):
             raise ConfigError(f"objectives.{name}", rule, got=sense)
 
 
-def _told(metric: str, sense: Sense | None) -> str:
-    return metric if sense is None else f"{metric} ({sense}d)"
-
-
-def _is_best(study: Study, objective: Objective, sense: Sense) -> bool:
-    """True if no design has a better value of *objective* than its metrics at best give."""
+def _unknown(study: Study, objective: Objective, sense: Sense) -> str:
+    """Rule that an objective breaks whose metrics are not known at best; empty: they are."""
     bests = study.evaluator.bests
-    return all(bests.get(name, "") in (None, sense) for name in objective.metrics)
+    for metric in objective.metrics:
+        if metric not in bests:
+            known = ", ".join(sorted(bests))
+            return f"a gap of this evaluator is proven of what it knows at best: {known}"
+        if bests[metric] not in (None, sense):
+            return f"a gap is proven where {metric} is {bests[metric]}d, which is known at best"
+    return ""
 
 
 class BestObjectives:
@@ -98,4 +98,4 @@ class BestObjectives:
 def _is_decided(study: Study, limit: Limit) -> bool:
     """True if a design exceeds *limit* whose metrics at best do."""
     sense: Sense = "minimise" if limit.sense == "at_most" else "maximise"
-    return _is_best(study, limit.metric, sense)
+    return not _unknown(study, limit.metric, sense)

@@ -197,11 +197,11 @@ def test_a_mistake_is_told_with_its_place(
         assert part in str(caught.value)
 
 
-def test_a_gap_of_services_is_refused_by_their_own_name(tmp_path: Path) -> None:
-    ended = CliRunner().invoke(main, ["gap", str(written(STUDY, tmp_path))])
-    assert ended.exit_code == 2
-    assert "study.yaml: evaluator: a gap is proven with the simulator alone" in ended.output
-    assert "but got 'service'." in ended.output
+def test_the_gap_of_services_is_told_by_their_own_objectives(tmp_path: Path) -> None:
+    ended = CliRunner().invoke(main, ["gap", str(written(STUDY, tmp_path)), "--gap", "0"])
+    assert ended.exit_code == 0, ended.output
+    assert "time per output token: best found" in ended.output
+    assert "gap of 0.000% closed" in ended.output
 
 
 def test_a_study_without_a_design_to_evaluate_says_why(tmp_path: Path) -> None:
