@@ -72,8 +72,12 @@ class Settlement:
             if found:
                 chosen = list(found.items())[: self._left]
                 self._left -= len(chosen)
-                return [Task(number=self._number(key), design=one) for key, one in chosen]
+                return [self.task(one) for _, one in chosen]
         return []
+
+    def task(self, design: Design) -> Task:
+        """*design* under its number: that of its proposal, or the next one that nobody has."""
+        return Task(number=self._number(self._key(design)), design=design)
 
     def _front(self, judged: Sequence[Trial]) -> list[tuple[Trial, Floats]]:
         """Designs that no other beats, not even at a bargain, and their objectives."""

@@ -15,19 +15,20 @@ def fidelity_lines(summary: Mapping[str, Any]) -> list[str]:
     lines = [f"judged at {found['front']}: the front, its hypervolume and the best values"]
     for step in found["steps"]:
         lines += _step_lines(step)
-    return lines + list(_settled(found))
+    return lines + list(_settled(found, summary.get("gap_judged", 0)))
 
 
-def _settled(found: Mapping[str, Any]) -> Iterator[str]:
-    """Designs that were judged because they are a step away from the front."""
+def _settled(found: Mapping[str, Any], of_proof: int) -> Iterator[str]:
+    """Designs that were judged because they are a step away from the front, or for a proof."""
     count, most = found.get("settled", 0), found.get("most_settled", 0)
     if count:
         word = "design" if count == 1 else "designs"
+        why = "one step from the front" + (", or asked for by the proof," if of_proof else "")
         yield (
-            f"{found['front']}: {count} {word} one step from the front judged there, "
+            f"{found['front']}: {count} {word} {why} judged there, "
             f"{found['settled_on_front']} of them on it"
         )
-    if most and count >= most:
+    if most and count - of_proof >= most:
         yield (
             f"no more than {most} steps from the front were judged, so that some of it may yet be "
             "had for less: raise search.settle"

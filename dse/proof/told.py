@@ -62,7 +62,8 @@ def gap_lines(summary: Mapping[str, Any]) -> list[str]:
     if not gaps:
         return []
     level = summary.get("gap_fidelity")
-    lines = [f"proven at {level} alone:"] if level else []
+    searched = summary.get("searched_gap")
+    lines = [f"proven at {level}" + (":" if searched else " alone:")] if level else []
     if summary["gap_closed"] and not bounds:
         return [*lines, "no design of the space is feasible"]
     for name, bound in bounds.items():
@@ -75,9 +76,29 @@ def gap_lines(summary: Mapping[str, Any]) -> list[str]:
     else:
         lines.append(f"hypervolume: at most {percent_above(volume)} of what could exist is missing")
     if not summary["gap_closed"]:
-        why = summary.get("gap_stays_wide")
+        why = summary.get("gap_stays_wide") or _judged_most(summary)
         lines.append("the gap that was asked for is not proven" + (f": {why}" if why else ""))
-    return lines
+    return lines + ([] if searched is None else [_searched_line(searched)])
+
+
+def _judged_most(summary: Mapping[str, Any]) -> str:
+    """Reason why a proof at the finest level asked for no more; empty: it might have."""
+    judged = summary.get("gap_judged", 0)
+    if not judged or judged < summary["fidelity"]["most_settled"]:
+        return ""
+    return f"it asked for {judged:,} designs there, as search.settle allows; raise it for more"
+
+
+def _searched_line(searched: Mapping[str, Any]) -> str:
+    """Line about the gap at the level at which designs were proposed."""
+    named = {name: OBJECTIVES[name].label for name in searched["lower_bounds"]}
+    each = [
+        f"{named.get(name, name)} {percent_above(gap)}"
+        for name, gap in searched["optimality_gap"].items()
+        if gap is not None
+    ]
+    told = f"gaps of {', '.join(each)}" if each else "no gap"
+    return f"proven at {searched['gap_fidelity']}, where designs were proposed: {told}"
 
 
 def bound_told(name: str, bound: float, sense: Sense) -> str:

@@ -87,7 +87,8 @@ def convergence_lines(summary: Mapping[str, Any]) -> Iterator[str]:
     if gained == 0:
         told = "nothing"
     if found["improves"]:
-        missing = (summary.get("optimality_gap") or {}).get("hypervolume")
+        proven = summary.get("searched_gap") or summary
+        missing = (proven.get("optimality_gap") or {}).get("hypervolume")
         rest = "more trials (--trials, or --trials auto) are likely to find better designs"
         if missing is not None and missing < gained:
             rest = f"it is proven that at most {percent_above(missing)} of it is missing"

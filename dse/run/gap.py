@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dse.evaluate import Evaluator
-from dse.fidelity.compare import searched_rows
+from dse.evaluate import Evaluator, build_evaluator
+from dse.fidelity.compare import refined_rows, searched_rows
 from dse.proof.designs import check_visits_all, why_unproven
 from dse.proof.parts.joint import JointProof
 from dse.proof.proposer import ProvingProposer
@@ -13,6 +13,7 @@ from dse.proof.provers import prover_of
 from dse.proof.told import no_gap, open_gap, proven_gap
 from dse.results.summary import study_front, tally_of
 from dse.samplers.base import Proposer
+from dse.space import Design
 from dse.study.compile import Study
 from dse.study.trials import Trial
 from simcore import plain_sum
@@ -20,6 +21,9 @@ from simcore import plain_sum
 _COVERED = 0.25
 """Share of the gap of the hypervolume that designs set aside in one objective may make up: a front
 has room between its points, which takes the rest."""
+
+_AT_ONCE = 16
+"""Designs that a proof at the finest level asks for together."""
 
 _EVERY = 64
 """Looks at a proof between two that work out its hypervolume, which takes as long as a proposal."""
@@ -102,7 +106,8 @@ class StudyProof:
 
 def _openness(proof: Proof) -> tuple[bool, float, list[float]]:
     """Key of the order of proofs from the closest to the widest one."""
-    return not proof.is_closed, plain_sum(proof.gaps), [-bound for bound in proof.lower_bounds]
+    bounds = zip(proof.signs, proof.lower_bounds, strict=True)
+    return not proof.is_closed, plain_sum(proof.gaps), [-sign * bound for sign, bound in bounds]
 
 
 def study_proof(
@@ -127,6 +132,72 @@ def with_proof(study: Study, proof: StudyProof | None, sampler: Proposer[Any]) -
     return sampler
 
 
+class FinestProof:
+    """The proof at the level of a study that decides, once its search is over.
+
+    It knows what was judged there, and asks for more designs, as many at most as may be judged to
+    settle the front.
+
+    Attributes:
+        judged: Number of designs that it has asked for.
+    """
+
+    def __init__(self, study: Study, gap: float) -> None:
+        """*gap*: as of ``prover_of``."""
+        self._study = study
+        finest = study.judged_at(study.levels[-1])
+        self._prover = prover_of(finest, build_evaluator(finest.evaluator_input), gap)
+        self._learned, self._looks = set[int](), 0
+        self.judged = 0
+
+    def next(self, judged: Sequence[Trial], stopping: Callable[[], bool]) -> list[Design]:
+        """Designs to be judged after *judged*, all of the finest level; none: it goes no further.
+
+        It goes on until all that the study asks for is proven, it has asked for as many designs as
+        it may, or *stopping*.
+        """
+        for row in judged:
+            if row.number not in self._learned:
+                self._learned.add(row.number)
+                self._prover.learn(row.design, row.evaluation)
+        wanted: list[Design] = []
+        most = min(_AT_ONCE, self._study.file.search.settle - self.judged)
+        while len(wanted) < most and not stopping():
+            design = self._prover.ask()
+            if design is not None:
+                wanted.append(design)
+            elif self._is_enough(judged) or not self._prover.advance():
+                break
+        self.judged += len(wanted)
+        return wanted
+
+    def _is_enough(self, judged: Sequence[Trial]) -> bool:
+        """True once as much of the hypervolume is found as the study asks for; seen at times."""
+        search = self._study.file.search
+        self._looks += 1
+        if search.gap is not None or self._looks % _EVERY:
+            return False
+        found = proven_gap(self.proof(), study_front(self._study, judged))
+        return is_front_proven(self._study, found)
+
+    def proof(self) -> Proof:
+        """Proof so far."""
+        return self._prover.proof()
+
+
+def finest_proof(study: Study) -> FinestProof | None:
+    """The proof at the finest level of *study*.
+
+    None: no gap is asked for, none is proven there, or nothing may be judged for it.
+    """
+    gap = told_gap(study)
+    if gap is None or not study.file.search.settle:
+        return None
+    if why_unproven(study.judged_at(study.levels[-1])):
+        return None
+    return FinestProof(study, gap)
+
+
 def is_front_proven(study: Study, found: dict[str, Any]) -> bool:
     """True if the gap of the hypervolume in *found* is as small as *study* asks for."""
     asked, gap = study.file.search.hypervolume_gap, found["optimality_gap"]["hypervolume"]
@@ -134,28 +205,46 @@ def is_front_proven(study: Study, found: dict[str, Any]) -> bool:
 
 
 def gap_summary(
-    study: Study, rows: Sequence[Trial], proof: StudyProof | None, *, is_whole: bool
+    study: Study,
+    rows: Sequence[Trial],
+    proof: StudyProof | None,
+    finest: FinestProof | None,
+    *,
+    is_whole: bool,
 ) -> dict[str, Any]:
     """Entries of ``summary.json`` about the gap; none where the study asks for none.
 
     Args:
         study: With its goals and levels.
-        rows: All of its trials; the gap is one of the first level.
-        proof: What has been proven; None: nothing.
-        is_whole: Every design of the space has been evaluated.
+        rows: All of its trials.
+        proof: What has been proven at the first level; None: nothing.
+        finest: What has been proven at the finest one; None: the gap is one of the first level.
+        is_whole: Every design of the space has been evaluated at the first level.
     """
     searched = searched_rows(study, rows)
     tally, found = tally_of(study, searched), dict[str, Any]()
     if is_whole and not tally.failed:
         found = no_gap(tally.best)
     elif proof is not None:
-        found = proven_gap(proof.proof(), study_front(study, searched))
-        if study.file.search.gap is None:
-            found["gap_closed"] = is_front_proven(study, found)
-        else:
-            found["gap_closed"] &= is_front_proven(study, found)
+        found = _closed(study, proven_gap(proof.proof(), study_front(study, searched)))
     elif told_gap(study) is not None:
         found = open_gap(study.goals.objectives)
-    if found and len(study.levels) > 1:
-        found["gap_fidelity"] = study.levels[0]
-    return found
+    if not found or len(study.levels) < 2:
+        return found
+    found["gap_fidelity"] = study.levels[0]
+    if finest is None:
+        return found
+    judged = refined_rows(rows, study.levels[-1])
+    return {
+        **_closed(study, proven_gap(finest.proof(), study_front(study, judged))),
+        "gap_fidelity": study.levels[-1],
+        "gap_judged": finest.judged,
+        "searched_gap": found,
+    }
+
+
+def _closed(study: Study, found: dict[str, Any]) -> dict[str, Any]:
+    """*found* with whether all that the study asks for is proven."""
+    is_proven = is_front_proven(study, found)
+    is_closed = is_proven and (study.file.search.gap is None or found["gap_closed"])
+    return {**found, "gap_closed": is_closed}

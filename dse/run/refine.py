@@ -9,6 +9,7 @@ from dse.evaluate import Task
 from dse.fidelity.compare import refined_rows, searched_rows
 from dse.fidelity.promote import promotion
 from dse.fidelity.settle import Settlement
+from dse.run.gap import FinestProof
 from dse.run.stage import Stage
 from dse.run.terms import WAIT_S, Evaluations
 from dse.study.compile import Study
@@ -24,6 +25,7 @@ class RefineHooks:
         judging: Called with the study at a level and the number of designs that are judged next.
         finished: Called for each outcome, as it comes in.
         dropped: Called for each known outcome of a design that is not among the best any more.
+        proving: Starts the proof at the finest level; None where nothing is proven there.
         stopping: Whether to begin nothing more; what is under way is awaited.
         pausing: Whether to leave what is under way too.
         provenance: Of what is evaluated.
@@ -33,6 +35,7 @@ class RefineHooks:
     judging: Callable[[Study, int], None]
     finished: Callable[[Trial], None]
     dropped: Callable[[Trial], None]
+    proving: Callable[[], FinestProof | None]
     stopping: Callable[[], bool]
     pausing: Callable[[], bool]
     provenance: int = 0
@@ -44,10 +47,14 @@ class Refinement:
     Who is judged again depends on the outcomes of the level before, and at the last level on those
     there, alone; and so do the rows, however many workers there are and however often the study was
     interrupted.
+
+    Attributes:
+        proof: The proof at the finest level; None: nothing is proven there.
     """
 
     def __init__(self, study: Study, known: Iterable[Trial], hooks: RefineHooks) -> None:
         """*known*: outcomes at finer levels that are stored already."""
+        self.proof: FinestProof | None = None
         self._study, self._hooks = study, hooks
         self._found = {(row.evaluation.fidelity, row.number): row for row in known}
 
@@ -66,7 +73,9 @@ class Refinement:
                 judge = _Judge(self._study.judged_at(level), level, self._found, self._hooks)
                 judge.judge(tasks, workers)
                 if level == self._study.levels[-1]:
-                    self._settle(Settlement(self._study, level, searched), judge, workers)
+                    settlement = Settlement(self._study, level, searched)
+                    self._settle(settlement, judge, workers)
+                    self._prove(settlement, judge, workers)
             if self._hooks.stopping():
                 return
             self._drop_others(level, judge.numbers)
@@ -76,6 +85,17 @@ class Refinement:
         """Judge steps from the front until none is left that may be a bargain."""
         while not self._hooks.stopping() and (tasks := settlement.next(judge.rows)):
             judge.judge(tasks, workers)
+
+    def _prove(self, settlement: Settlement, judge: "_Judge", workers: ExitStack) -> None:
+        """Judge what the proof at the finest level asks for, as far as it may."""
+        if self._hooks.stopping():
+            return
+        self.proof = proof = self._hooks.proving()
+        while proof is not None and not self._hooks.stopping():
+            wanted = proof.next(judge.rows, self._hooks.stopping)
+            if not wanted:
+                return
+            judge.judge([settlement.task(design) for design in wanted], workers)
 
     def _drop_others(self, level: str, numbers: Iterable[int]) -> None:
         """Forget what an earlier run judged at *level* for reasons that do not hold any more."""

@@ -27,7 +27,7 @@ from dse.results.convergence import convergence_summary
 from dse.results.result import StudyResult
 from dse.results.summary import study_front, study_summary
 from dse.run.cache import CachedEvaluations, EvaluationCache, can_be_cached
-from dse.run.gap import StudyProof, gap_summary, study_proof, with_proof
+from dse.run.gap import StudyProof, finest_proof, gap_summary, study_proof, with_proof
 from dse.run.islands.rounds import Rounds
 from dse.run.islands.search import IslandSearch, Means, island_rounds
 from dse.run.learned import Learned, learned_designs
@@ -178,6 +178,7 @@ class Runner:
             judging=lambda study, total: self._watcher.started(study, 0, total),
             finished=finished,
             dropped=dropped,
+            proving=lambda: finest_proof(self._study),
             stopping=self._watcher.stopping,
             pausing=self._is_deserted,
             provenance=self._provenance,
@@ -359,8 +360,10 @@ class Runner:
         quality = study_front(self._study, rows)
         wall_s = time.monotonic() - self._start_s
         summary = study_summary(self._study, rows, quality, duplicates=duplicates, wall_s=wall_s)
-        summary |= gap_summary(self._study, rows, self._proof, is_whole=self._is_whole)
-        summary |= convergence_summary(self._study, rows, summary.get("lower_bounds", {}))
+        finest = None if self._refinement is None else self._refinement.proof
+        summary |= gap_summary(self._study, rows, self._proof, finest, is_whole=self._is_whole)
+        searched = summary.get("searched_gap", summary)
+        summary |= convergence_summary(self._study, rows, searched.get("lower_bounds", {}))
         judging = self._judging(rows)
         if is_whole:
             summary |= baseline_summary(self._study, judging)

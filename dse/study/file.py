@@ -85,7 +85,8 @@ class SearchFile(Schema):
         promote: How many of the best designs are judged again, the whole front always.
         controls: How many of all other designs are judged again beside them.
         settle: How many designs at most are judged at the last level because they are one step on
-            one ladder from the front there, and may be a bargain.
+            one ladder from the front there, and may be a bargain; and how many at most because the
+            proof of a gap at that level asks for them.
     """
 
     sampler: str = "design"
