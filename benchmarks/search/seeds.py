@@ -32,7 +32,7 @@ from dse.rank.pareto import non_dominated
 from dse.rank.quality import MARGIN
 from dse.run.learned import learned_designs
 from dse.run.search import Search
-from dse.run.terms import Budget, Hooks
+from dse.run.terms import Budget, Hooks, Lessons
 from dse.samplers.base import ProposerInput, Twins
 from dse.samplers.registry import build_proposer
 from dse.space import design_key
@@ -89,11 +89,12 @@ def searched(
             trials=trials,
         ),
     )
-    starts = learned_designs(study).designs
-    for design in starts:
-        proposer.enqueue(design)
+    learned = learned_designs(study).designs
     budget = Budget(
-        trials=trials, window=window, repeats=study.file.search.repeats, starts=len(starts)
+        trials=trials,
+        window=window,
+        repeats=study.file.search.repeats,
+        lessons=Lessons(designs=learned, signs=study.goals.signs_by_name),
     )
     hooks = Hooks(
         finished=lambda trial: None,

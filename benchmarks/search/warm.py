@@ -1,20 +1,22 @@
 """Warm starts against cold ones: what the fronts of earlier studies are worth to a search.
 
-    python benchmarks/search/warm.py [PAIR ...] [--seeds 8] [--trials 200] [--page docs/search.md]
+    python benchmarks/search/warm.py [PAIR ...] [--seeds 12] [--trials 200] [--page docs/search.md]
 
 A pair is a study and one that was searched earlier: of another machine, model, size, batch or
 network, or one whose lesson is wrong. Each seed searches twice, without and with
 ``search.learn_from``, in one process; the earlier studies are searched with seed 100 and as many
-trials. The measure is the hypervolume in log10 of the objectives by that of the front of all runs
-of the pair, with a reference of 1.1 x the worst of each objective on it; of one objective, the best
-value of all by that of the run. The last line is one JSON object.
+trials. Lessons are evaluated on top of the trials; *alike many* is the part of a warm search that
+has made no more evaluations than the cold one, lessons first. The measure is the hypervolume in
+log10 of the objectives by that of the front of all runs of the pair, with a reference of 1.1 x the
+worst of each objective on it; of one objective, the best value of all by that of the run. The last
+line is one JSON object.
 """
 
 import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,11 @@ from seeds import Here, front_of, points_of, searched, volume
 
 from dse import run_study
 from dse.evaluate import build_evaluator
+from dse.run.learned import learned_designs
+from dse.run.lessons.beside import LOOKED_AT
+from dse.space import Design
 from dse.study.compile import find_study, load_study_file
+from dse.study.trials import Trial
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from page import markdown_table, write_table
@@ -78,6 +84,7 @@ PAIRS = {
         before=_VIT,
         changes={"run.platform.dimensions.0.latency": "50 us", _SLOW: {"ladder": _SLOW_RATES}},
     ),
+    "vit_again": Pair(study=_VIT, before=_VIT),
     "vit_reverse": Pair(
         study=_VIT,
         before=_VIT,
@@ -85,6 +92,7 @@ PAIRS = {
     ),
     "gpt_machine": Pair(study=_GPT, before=_GPT, changes={"run.platform.npu": "h100_80"}),
     "gpt_size": Pair(study=_GPT, before="p1_cosmic_512.yaml"),
+    "gpt_faster": Pair(study="p1_cosmic_2048.yaml", before=_GPT),
 }
 
 
@@ -106,7 +114,8 @@ def earlier_study(pair: Pair, folder: Path, trials: int) -> Path:
 
 def measure(pair: Pair, seeds: int, trials: int) -> dict[str, Any]:
     """Shares of all seeds, cold and warm."""
-    points: dict[str, list[Values]] = {"cold": [], "warm": []}
+    points: dict[str, list[Values]] = {"cold": [], "warm": [], "alike": []}
+    at_once = 0
     with tempfile.TemporaryDirectory() as name:
         before = str(earlier_study(pair, Path(name), trials))
         for how, folders in (("cold", []), ("warm", [before])):
@@ -114,15 +123,27 @@ def measure(pair: Pair, seeds: int, trials: int) -> dict[str, Any]:
             study = load_study_file(pair.study, changes)
             if study.levels:
                 study = study.judged_at(study.levels[0])
+            lessons = learned_designs(study).designs
             evaluator = build_evaluator(study.evaluator_input)
             here = Here(study, evaluator)
             for seed in range(seeds):
                 rows, _ = searched(study, evaluator, here, seed, trials, 32)
                 points[how].append(points_of(study, rows))
+                if how == "warm":
+                    first = _lessons_first(rows, lessons)[:trials]
+                    points["alike"].append(points_of(study, first))
+                    at_once += bool(lessons) and rows[LOOKED_AT].design == lessons[0]
     best = front_of(np.concatenate([*points["cold"], *points["warm"]]))
-    return {how: [_share(own, best) for own in each] for how, each in points.items()} | {
-        f"{how} best": [float(own[:, 0].min()) for own in each] for how, each in points.items()
+    found: dict[str, Any] = {
+        how: [_share(own, best) for own in each] for how, each in points.items()
     }
+    return found | {"lessons": len(lessons), "at once": at_once}
+
+
+def _lessons_first(rows: Sequence[Trial], lessons: Sequence[Design]) -> list[Trial]:
+    """The rows of a search in the order in which they were evaluated."""
+    first = [row for row in rows if row.design in lessons and row.repeats is None]
+    return first + [row for row in rows if row not in first]
 
 
 def _share(points: Values, best: Values) -> float:
@@ -134,20 +155,22 @@ def _share(points: Values, best: Values) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pairs", nargs="*", default=list(PAIRS))
-    parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--seeds", type=int, default=12)
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--page", type=Path)
     given = parser.parse_args()
     found, table = {}, []
     for name in given.pairs:
         found[name] = own = measure(PAIRS[name], given.seeds, given.trials)
-        cold, warm = np.array(own["cold"]), np.array(own["warm"])
-        best = np.mean(own["warm best"]) / np.mean(own["cold best"])
-        row = [name, cold.mean(), warm.mean(), cold.min(), warm.min(), best, (warm < cold).sum()]
+        cold, warm, alike = (np.array(own[how]) for how in ("cold", "warm", "alike"))
+        row = [name, own["lessons"], own["at once"], cold.mean(), warm.mean(), alike.mean()]
+        row += [cold.min(), warm.min()]
+        row += [int(are.sum()) for are in (warm > cold, warm < cold, alike < cold)]
         table.append([f"{x:.4f}" if isinstance(x, float) else x for x in row])
         print(table[-1], file=sys.stderr, flush=True)
-    names = ["pair", "cold", "warm", "least cold", "least warm", "best time, warm by cold"]
-    header = [*names, f"seeds of {given.seeds} that are worse"]
+    header = ["pair", "lessons", "seeds told at once", "cold", "warm", "alike many"]
+    header += ["least cold", "least warm", f"seeds of {given.seeds} that are better"]
+    header += ["that are worse", "worse, alike many"]
     print(markdown_table(header, table))
     if given.page:
         write_table(given.page, "warm", markdown_table(header, table))

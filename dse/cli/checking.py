@@ -13,14 +13,18 @@ from dse.objectives import OBJECTIVES
 from dse.proof.designs import why_blind
 from dse.report.amounts import show_amount
 from dse.run.api import check_searched
+from dse.run.asked import takes_all
 from dse.study.compile import Study
 from simcore import ConfigError
+
+_IN_TURN = ("design", "exhaustive")
+"""Samplers that take all designs in turn where the trials suffice for that."""
 
 
 def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = False) -> None:
     """``dse check``; *timed*: tries the study out for some seconds, too."""
     study = check_searched(file, overrides)
-    _check_beginning(study, file)
+    lessons = _check_beginning(study, file)
     counts = study.space.counts
     lines = [
         ("question", study.file.question or "-"),
@@ -35,6 +39,10 @@ def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = Fals
     lines += _goals(study)
     search, execution = study.file.search, study.file.execution
     lines.append(("search", f"{search.sampler}, {_trials(study)}, seed {study.file.seed}"))
+    if lessons:
+        is_whole = search.sampler in _IN_TURN and takes_all(study)
+        when = "before all others" if is_whole else "on top of the trials"
+        lines.append(("learned", f"{lessons} designs of earlier studies, evaluated {when}"))
     if enough := told_budget(study):
         lines.append(("trials needed", enough))
     blind = why_blind(study)
@@ -54,20 +62,23 @@ def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = Fals
         click.echo(f"{name.ljust(width)}  {value}")
 
 
-def _check_beginning(study: Study, file: str) -> None:
+def _check_beginning(study: Study, file: str) -> int:
     """See whether there are the designs and the studies that the search is to begin with.
+
+    Returns:
+        Designs that earlier studies teach.
 
     Raises:
         ConfigError: A folder holds no study, or a design is none of the space.
     """
     if not (study.file.search.start or study.file.search.learn_from):
-        return  # a check alone starts without all that reads studies
+        return 0  # a check alone starts without all that reads studies
     from dse.run.learned import learned_designs
     from dse.run.start import starting_designs
 
     try:
         starting_designs(study)
-        learned_designs(study)
+        return len(learned_designs(study).designs)
     except ConfigError as error:
         raise error.in_file(file) from None
 

@@ -56,7 +56,8 @@ class Settlement:
         )
         self._numbers = {self._key(row.design): row.number for row in reversed(searched)}
         self._given_up = {self._key(row.design) for row in searched if row.state != "complete"}
-        self._next = study.file.search.most_trials
+        rows = [study.file.search.most_trials, *(row.number + 1 for row in searched)]
+        self._next = max(rows)
         self._left = study.file.search.settle
 
     def next(self, judged: Sequence[Trial]) -> list[Task]:

@@ -54,7 +54,7 @@ def latest_gain(points: Points, numbers: Sequence[int], proposals: int) -> Gain:
     return Gain(last, 1.0 - shares_of_volume(points, [before])[0])
 
 
-def shares_of_volume(points: Points, counts: Sequence[int]) -> list[float]:
+def shares_of_volume(points: Points, counts: Sequence[int], reach: float = REACH) -> list[float]:
     """Hypervolume of the first points by that of all, from 0 to 1.
 
     Logarithms are taken of objectives that are above 0 throughout, so that one per cent counts
@@ -63,13 +63,14 @@ def shares_of_volume(points: Points, counts: Sequence[int]) -> list[float]:
     Args:
         points: (N, M) float64, all minimised, in the order in which they were found; N >= 1.
         counts: Numbers of points from the first one on, up to N.
+        reach: The reference point lies this factor beyond the worst of the front.
     """
     front = points[non_dominated(points)]
     positive = (points > 0).all(axis=0)
-    corner = np.where(positive, np.log(REACH), 0.0)
+    corner = np.where(positive, np.log(reach), 0.0)
     values = np.where(positive, np.log(np.where(points > 0, points, 1.0)), points)
     ends = values[non_dominated(points)]
-    spread = (REACH - 1) * np.maximum(np.ptp(front, axis=0), np.abs(ends).max(axis=0))
+    spread = (reach - 1) * np.maximum(np.ptp(front, axis=0), np.abs(ends).max(axis=0))
     reference = ends.max(axis=0) + np.where(positive, corner, np.maximum(spread, 1e-12))
     whole = hypervolume(ends, reference)
     return [hypervolume(values[:count], reference) / whole for count in counts]

@@ -18,7 +18,7 @@ STEPS = 20
 
 
 def convergence_summary(
-    study: Study, rows: Sequence[Trial], lower_bounds: Mapping[str, float]
+    study: Study, rows: Sequence[Trial], summary: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Entry ``convergence`` of ``summary.json``; nothing where no design is feasible.
 
@@ -28,7 +28,7 @@ def convergence_summary(
     Args:
         study: Gives the objectives.
         rows: All trials; counted are those at the first level.
-        lower_bounds: By objective, as far as they are proven.
+        summary: With what is proven of the first level, if anything.
     """
     searched = searched_rows(study, rows)
     found = [row for row in searched if row.is_feasible]
@@ -44,12 +44,18 @@ def convergence_summary(
         "convergence": {
             "proposals": marks,
             "hypervolume": shares_of_volume(points, counts),
-            **_gaps(study, points, counts, lower_bounds),
+            **_gaps(study, points, counts, _proven(summary).get("lower_bounds", {})),
             "last": gain.last,
             "gained": gain.share,
             "improves": not gain.is_settled,
         }
     }
+
+
+def _proven(summary: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is proven of the first level, by the keys of a summary."""
+    found: Mapping[str, Any] = summary.get("searched_gap", summary)
+    return found
 
 
 def _gaps(
@@ -87,8 +93,7 @@ def convergence_lines(summary: Mapping[str, Any]) -> Iterator[str]:
     if gained == 0:
         told = "nothing"
     if found["improves"]:
-        proven = summary.get("searched_gap") or summary
-        missing = (proven.get("optimality_gap") or {}).get("hypervolume")
+        missing = (_proven(summary).get("optimality_gap") or {}).get("hypervolume")
         rest = "more trials (--trials, or --trials auto) are likely to find better designs"
         if missing is not None and missing < gained:
             rest = f"it is proven that at most {percent_above(missing)} of it is missing"

@@ -18,8 +18,7 @@ def check_search(study: Study) -> None:
     asks_gap = search.gap is not None or search.hypervolume_gap is not None
     check_islands(study)
     if asks_gap and why_unproven(study):
-        reaches_all = not counts.continuous and counts.searched <= search.exhausted
-        visits_all = search.sampler == "design" and reaches_all
+        visits_all = search.sampler == "design" and takes_all(study)
         check_visits_all(study, visits_all or search.sampler == "exhaustive")
 
 
@@ -36,3 +35,9 @@ def check_islands(study: Study) -> None:
     if search.sampler == "exhaustive":
         rule = "must be 1 with the sampler exhaustive, which takes all designs in turn"
         raise ConfigError(at, rule, got=own)
+
+
+def takes_all(study: Study) -> bool:
+    """True if the trials of *study* suffice for all of its designs."""
+    search, counts = study.file.search, study.space.counts
+    return not counts.continuous and counts.searched <= search.exhausted

@@ -10,11 +10,13 @@ trims have moved the front by more than nothing, it has not settled after all, a
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
 from dse.rank.progress import latest_gain
-from dse.samplers.base import most_open
+from dse.run.terms import Budget
+from dse.samplers.base import Proposer, most_open
 from dse.study.trials import Trial
 
 RESERVED, MOST_RESERVED = 3, 300
@@ -60,6 +62,18 @@ class Ending:
     in_lessons: bool = False
     _seen: int = 0
     _is_on: bool = False
+
+    @classmethod
+    def of(cls, budget: Budget, proposer: Proposer[Any]) -> Self:
+        """The end of a search by *proposer*; one that takes all designs in turn never settles."""
+        return cls(
+            trials=budget.trials,
+            window=budget.window,
+            in_lessons=budget.in_lessons,
+            trims=proposer.trims,
+            starts=budget.starts,
+            signs={} if proposer.is_complete else dict(budget.signs),
+        )
 
     def begins(self, rows: Sequence[Trial], asked: int) -> bool:
         """True once the end has begun, and until the search goes on after all.

@@ -1,9 +1,9 @@
-"""First designs that earlier studies teach, though of another machine, model or space.
+"""Designs that earlier studies teach, though of another machine, model or space.
 
 An earlier study knows which plan and network went well together. Designs of its front are carried
 over knob by knob: by value where this study has it, else by place in the list of values; the
-nearest design that keeps this study's products and rules is proposed. They are few, so that what
-does not fit costs next to nothing, and what follows is searched as ever.
+nearest design that keeps this study's products and rules is evaluated. They are few, so that what
+does not fit costs next to nothing; when the search is told of them: ``dse.run.lessons``.
 """
 
 import hashlib
@@ -25,8 +25,8 @@ from dse.space import Design, KnobBlock, Parameter, Value, design_key
 from dse.study.compile import Study
 from simcore import ConfigError
 
-MOST, ONE_IN = 8, 25
-"""First designs that are learned at most, and at most one for so many proposals."""
+MOST = 8
+"""Designs that are learned at most."""
 
 _ABSENT, _ADDED, _OTHER = 1.0, 0.5, 0.25
 """Distances of a knob that a design lacks, of one that it has on top, and of one that the earlier
@@ -58,8 +58,7 @@ def learned_designs(study: Study) -> Learned:
     if not names:
         return Learned()
     earlier = [_load(study, index, name) for index, name in enumerate(names)]
-    most = min(MOST, study.file.search.most_trials // ONE_IN)
-    fronts = [_spread([] if _is_opposed(one, study) else one.front, most) for one in earlier]
+    fronts = [_spread([] if _is_opposed(one, study) else one.front, MOST) for one in earlier]
     found: dict[str, Design] = {}
     evaluator, prices = build_evaluator(study.evaluator_input), machine_prices(study)
     checks = evaluator.checks()
@@ -71,7 +70,7 @@ def learned_designs(study: Study) -> Learned:
             if prices is None or prices.amounts(design) is not None:
                 found.setdefault(design_key(evaluator.canonical(design)), design)
     digests = {name: digest_of(one) for name, one in zip(names, earlier, strict=True)}
-    return Learned(designs=list(found.values())[:most], digests=digests)
+    return Learned(designs=list(found.values())[:MOST], digests=digests)
 
 
 def digest_of(earlier: StudyResult) -> str:

@@ -26,6 +26,7 @@ from dse.results.baseline import baseline_summary
 from dse.results.convergence import convergence_summary
 from dse.results.result import StudyResult
 from dse.results.summary import study_front, study_summary
+from dse.run.asked import takes_all
 from dse.run.cache import CachedEvaluations, EvaluationCache, can_be_cached
 from dse.run.gap import StudyProof, finest_proof, gap_summary, study_proof, with_proof
 from dse.run.islands.rounds import Rounds
@@ -36,7 +37,7 @@ from dse.run.refine import RefineHooks, Refinement, each_evaluated
 from dse.run.search import Search
 from dse.run.stage import Stage, limits_of, made_of, with_workers
 from dse.run.start import starting_designs
-from dse.run.terms import Budget, Evaluations, Hooks
+from dse.run.terms import Budget, Evaluations, Hooks, Lessons
 from dse.run.watcher import Unwatched, Watcher, metered, tell_waiting
 from dse.samplers.base import Proposer
 from dse.space import Design
@@ -72,7 +73,7 @@ class Runner:
         self._proof: StudyProof | None = None
         self._refinement: Refinement | None = None
         self._is_whole, self._kept = False, MAX_ROWS
-        self._starts, self._learned = list[Design](), Learned()
+        self._starts, self._learned, self._lessons = list[Design](), Learned(), Lessons()
         self._provenances: list[Provenance] = []
         self._evaluator: Evaluator | None = None
         self._start_s = time.monotonic()
@@ -93,9 +94,10 @@ class Runner:
             until_s=None if timeout_s is None else self._start_s + timeout_s,
             starts=len(self._starts),
             signs=study.goals.signs_by_name if file.search.is_open else {},
+            lessons=self._lessons,
         )
         rounds = island_rounds(study, proposer)
-        with self._stage(budget.trials, rounds) as stage:
+        with self._stage(budget.rows, rounds) as stage:
             hooks = self._hooks()
             search: Search | IslandSearch
             search = Search(proposer, stage.evaluations, budget, hooks, stage.known, screen)
@@ -108,7 +110,7 @@ class Runner:
             def run() -> None:
                 search.run()
                 self._is_whole = search.is_whole
-                self._refine(search.trials, stage)
+                self._refine(search.finished(), stage)
 
             return self._ended(run, lambda: (search.finished(), search.duplicates))
 
@@ -124,8 +126,10 @@ class Runner:
             storage=self._storage,
         )
         self._learned = learned_designs(study)
-        self._starts = [*starting_designs(study), *self._learned.designs]
-        for design in self._starts:
+        self._starts, lessons = starting_designs(study), self._learned.designs
+        is_whole = proposer.is_complete and takes_all(study)  # all are found in any case
+        self._lessons = Lessons(() if is_whole else lessons, study.goals.signs_by_name)
+        for design in (*self._starts, *(lessons if is_whole else ())):
             proposer.enqueue(design)
         return with_proof(study, self._proof, proposer)
 
@@ -211,7 +215,7 @@ class Runner:
         folder = execution.cache if can_be_cached(study) else None
         crew = start_crew(
             execution.executor,
-            made_of(study, rounds, self._starts, folder),
+            made_of(study, rounds, self._starts, self._lessons.designs, folder),
             workers=self._most_workers,
             address=execution.address,
             limits=limits,
@@ -362,8 +366,7 @@ class Runner:
         summary = study_summary(self._study, rows, quality, duplicates=duplicates, wall_s=wall_s)
         finest = None if self._refinement is None else self._refinement.proof
         summary |= gap_summary(self._study, rows, self._proof, finest, is_whole=self._is_whole)
-        searched = summary.get("searched_gap", summary)
-        summary |= convergence_summary(self._study, rows, searched.get("lower_bounds", {}))
+        summary |= convergence_summary(self._study, rows, summary)
         judging = self._judging(rows)
         if is_whole:
             summary |= baseline_summary(self._study, judging)

@@ -3,46 +3,24 @@
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from hashlib import blake2b
+from dataclasses import replace
 from itertools import takewhile
-from marshal import dumps
 from typing import Any
 
 import numpy as np
 
 from dse.evaluate import Answer, Task
-from dse.evaluate.base import Evaluation
-from dse.objectives import total_violation
 from dse.proof.screening import NoScreen
 from dse.run.ending import Ending
-from dse.run.terms import WAIT_S, Budget, Evaluations, Hooks
-from dse.samplers.base import Outcome, Proposal, Proposer
+from dse.run.lessons.beside import Beside
+from dse.run.terms import WAIT_S, Budget, Evaluations, Hooks, Key, Slot, key_of, outcome_of
+from dse.samplers.base import Proposal, Proposer
 from dse.samplers.design.archive import KeyTable
 from dse.samplers.design.columns.genomes import Keys
 from dse.space import Design
 from dse.study.kept import KeptTrials
 from dse.study.trials import Trial
 from simcore import no_collection
-
-Key = int
-"""Number above 0 of a design, from its digest."""
-
-_FORM = 2
-"""Form of ``marshal``: types and values, equal in all processes."""
-
-_DIGEST_BYTES = 8
-"""Size of the digest of a design: of 10 million two are taken for one once in 400,000 studies."""
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class _Slot:
-    """A row of the study under way."""
-
-    number: int
-    key: Key
-    proposal: Proposal[Any]
-    trial: Trial | None = None
 
 
 class Search:
@@ -69,23 +47,16 @@ class Search:
         self._stored = {trial.number: trial for trial in known}
         self._is_resumed = bool(self._stored)
         self._elsewhere = KeyTable()  # designs that others have found
-        self._slots: deque[_Slot] = deque()
+        self._slots: deque[Slot] = deque()
         self._by_key = KeyTable()  # numbers of the first rows with these designs
         self._designs = 0
-        self._by_number: dict[int, _Slot] = {}
+        self._by_number: dict[int, Slot] = {}
         self.trials = KeptTrials()
         self.duplicates = 0
         self._asked = 0
         self._is_exhausted = False
-        signs = {} if proposer.is_complete else dict(budget.signs)
-        self._ending = Ending(
-            trials=budget.trials,
-            window=budget.window,
-            in_lessons=budget.in_lessons,
-            trims=proposer.trims,
-            starts=budget.starts,
-            signs=signs,
-        )
+        self._beside = Beside(budget.lessons, budget.trials)
+        self._ending = Ending.of(budget, proposer)
 
     @property
     def is_whole(self) -> bool:
@@ -106,7 +77,12 @@ class Search:
                 last ones, so that they can be seen before (``waiting``).
         """
         with no_collection():
+            self._begin_lessons()
             self._recall()
+        self._run(settles=settles)
+        self._keep_lessons()
+
+    def _run(self, *, settles: bool) -> None:
         while True:
             while self._may_open() and self._may_ask():
                 if not self._ask():
@@ -122,6 +98,46 @@ class Search:
                 return
             self._fold(self._slots.popleft())
 
+    def _begin_lessons(self) -> None:
+        """Have those lessons evaluated that nobody knows yet."""
+        slots = [Slot.of(one, self._key(one)) for one in self._budget.lessons.designs]
+        new = [slot for slot in slots if self._is_unknown(slot.key)]
+        for slot in self._beside.take(new, self._asked, self._stored):
+            self._by_number[slot.number] = slot
+            self._dispatcher.submit([Task(number=slot.number, design=slot.proposal.design)])
+
+    def _hears_lessons(self) -> bool:
+        """Tell the sampler of the lessons if it is time; False: someone says stop before."""
+        beside, rows = self._beside, list[Trial]()
+        if not beside.is_fork(self._asked):
+            return True
+        if not self._await_lessons():
+            return False
+        if self._asked < beside.first:
+            if not all(map(self._await, self._slots)):
+                return False
+            rows = self.finished()[: self._asked]
+        if beside.tell(self._asked, rows):
+            for _, slot in beside.left(self._asked):
+                self._proposer.enqueue(slot.proposal.design)
+        self._keep_lessons()
+        return True
+
+    def _await_lessons(self) -> bool:
+        while self._beside.is_waiting:
+            if self._hooks.pausing():
+                return False
+            for answer in self._dispatcher.finished(WAIT_S):
+                self._file(answer)
+        return True
+
+    def _keep_lessons(self) -> None:
+        """Store lessons under their numbers, once it is known which these are."""
+        for trial in self._beside.evaluated(self._asked):
+            if trial.number not in self._stored:
+                self._stored[trial.number] = trial
+                self._hooks.finished(trial)
+
     def settle(self) -> None:
         """Tell the sampler the oldest results that are there."""
         while self._slots and self._slots[0].trial is not None:
@@ -132,18 +148,19 @@ class Search:
         for slot in self._slots:
             if slot.trial is None:
                 return
-            yield slot.trial, slot.key, _genome_key(slot)
+            yield slot.trial, slot.key, slot.genome_key
 
     def finished(self) -> list[Trial]:
         """All trials that have an outcome, in ask order, those not yet told included."""
-        return [*self.trials, *(slot.trial for slot in self._slots if slot.trial is not None)]
+        rows = [*self.trials, *(slot.trial for slot in self._slots if slot.trial is not None)]
+        return rows + self._beside.evaluated(self._asked)
 
     def _may_open(self) -> bool:
         return self._budget.may_open(self._asked, len(self.trials))
 
     def _may_ask(self) -> bool:
         budget = self._budget
-        if self._is_exhausted or self._asked >= budget.trials or self._hooks.stopping():
+        if self._is_exhausted or self._asked >= budget.rows or self._hooks.stopping():
             return False
         if self._knows_all:
             return False
@@ -174,7 +191,7 @@ class Search:
         self._elsewhere.put(keys, np.zeros(keys.size, np.int32))
         self._proposer.know(genomes[genomes > 0])
         self._screen.hear(trials)
-        outcomes = [_outcome(trial.evaluation) for trial in trials]
+        outcomes = [outcome_of(trial.evaluation) for trial in trials]
         self._proposer.hear([trial.design for trial in trials], outcomes)
 
     def is_elsewhere(self, design: Design) -> bool:
@@ -187,7 +204,7 @@ class Search:
         Returns:
             False if the sampler cannot do that.
         """
-        outcomes = [_outcome(trial.evaluation) for trial in trials]
+        outcomes = [outcome_of(trial.evaluation) for trial in trials]
         if self._proposer.recall([trial.design for trial in trials], outcomes) is None:
             return False
         self._screen.recall(trials)
@@ -207,15 +224,18 @@ class Search:
         """
         if not self._is_resumed:
             return
-        numbers = takewhile(self._stored.__contains__, range(self._budget.trials))
-        rows = [self._stored[number] for number in numbers]
+        numbers = takewhile(self._stored.__contains__, range(self._budget.rows))
+        rows: Sequence[Trial] = [self._stored[number] for number in numbers]
         rows = rows[: self._ending.first_of(rows)]  # what is open at the end is asked for again
-        told = self._budget.told_before(len(rows))
-        if not told:
+        if not self._await_lessons():
             return
-        outcomes = [_outcome(row.evaluation) for row in rows[:told]]
-        proposals = self._proposer.recall([row.design for row in rows], outcomes)
+        rows = self._beside.tell_again(rows, self._key)
+        told = self._budget.told_before(len(rows))
+        outcomes = [outcome_of(row.evaluation) for row in rows[:told]]
+        designs = [row.design for row in rows]
+        proposals = self._proposer.recall(designs, outcomes) if told else None
         if proposals is None:
+            self._beside.begin = None
             return
         self._screen.recall(rows[:told])
         for row in rows[:told]:
@@ -224,11 +244,13 @@ class Search:
             self.trials.append(row)
             self._hooks.folded(row, self.duplicates)
         for row, proposal in zip(rows[told:], proposals, strict=True):
-            slot = _Slot(number=row.number, key=self._key(row.design), proposal=proposal, trial=row)
+            slot = Slot(number=row.number, key=self._key(row.design), proposal=proposal, trial=row)
             self._know(slot.key, row.number)
             self.duplicates += row.repeats is not None
             self._slots.append(slot)
         self._asked = len(rows)
+        for _, slot in self._beside.left(len(rows)) if self._beside.begin is not None else ():
+            self._proposer.enqueue(slot.proposal.design)
 
     def _ask(self) -> bool:
         """One new row: a new design, or a repeat where these count or no new one is found.
@@ -236,11 +258,13 @@ class Search:
         Returns:
             False if there is none, as yet or for good.
         """
+        if not self._hears_lessons():
+            return False
         proposal, must_wait = self._proposed()
         if must_wait:
             return False
         key = 0 if proposal is None else self._key(proposal.design)
-        if proposal and not self._budget.repeats and not self._is_unknown(key):
+        if proposal and not self._may_repeat(proposal.design) and not self._is_unknown(key):
             varied = self._proposer.vary(proposal, self._is_new)
             if varied is None and self._proposer.is_complete:
                 self._proposer.withdraw(proposal)
@@ -250,7 +274,7 @@ class Search:
         if proposal is None:
             self._is_exhausted = True
             return False
-        slot = _Slot(number=self._asked, key=key, proposal=proposal)
+        slot = Slot(number=self._asked, key=key, proposal=proposal)
         twin = self._by_key.get(key)
         if twin < 0:
             self._start(slot)
@@ -283,6 +307,10 @@ class Search:
             return step, step is None
         return (None if self._ending.is_over(self.trials) else self._proposer.ask()), False
 
+    def _may_repeat(self, design: Design) -> bool:
+        """True if the next row may be of a known *design*; a lesson that was found has its row."""
+        return self._budget.repeats or self._beside.is_turn(self._asked, design)
+
     def _is_new(self, design: Design) -> bool:
         return self._is_unknown(self._key(design))
 
@@ -291,15 +319,12 @@ class Search:
 
     def _key(self, design: Design) -> Key:
         """Number above 0 shared by equal designs, in whatever process."""
-        known = self._screen.canonical(design)
-        told = dumps((*known, *known.values()), _FORM)  # names in one order, as in the space
-        digest = blake2b(told, digest_size=_DIGEST_BYTES).digest()
-        return max(int.from_bytes(digest, "big") >> 1, 1)
+        return key_of(self._screen.canonical(design))
 
     def _know(self, key: Key, number: int) -> None:
         self._designs += self._by_key.note(key, number)
 
-    def _start(self, slot: _Slot) -> None:
+    def _start(self, slot: Slot) -> None:
         self._slots.append(slot)
         self._know(slot.key, slot.number)
         self._by_number[slot.number] = slot
@@ -308,12 +333,16 @@ class Search:
             slot.trial = stored
             return
         verdict = self._screen.verdict(slot.proposal.design, slot.proposal.genome)
-        if verdict is None:
+        lesson = self._beside.outcome(slot.proposal.design)
+        if verdict is None and lesson is not None:
+            slot.trial = replace(lesson, number=self._by_number.pop(slot.number).number)
+            self._hooks.finished(slot.trial)
+        elif verdict is None:
             self._dispatcher.submit([Task(number=slot.number, design=slot.proposal.design)])
         else:
             self._file(Answer(number=slot.number, evaluation=verdict, worker=""))
 
-    def _repeat(self, slot: _Slot, twin: Trial | None) -> None:
+    def _repeat(self, slot: Slot, twin: Trial | None) -> None:
         """A row that only refers to an earlier one, whose outcome is *twin* if it is there."""
         self.duplicates += 1
         self._slots.append(slot)
@@ -325,7 +354,7 @@ class Search:
         told = len(self.trials)
         return self.trials[number] if number < told else self._slots[number - told].trial
 
-    def _await(self, slot: _Slot) -> bool:
+    def _await(self, slot: Slot) -> bool:
         """Wait for the outcome of *slot*, the first that has none; False: not any longer."""
         while slot.trial is None:
             if self._hooks.pausing():
@@ -333,7 +362,7 @@ class Search:
             self._collect(slot)
         return True
 
-    def _collect(self, head: _Slot) -> None:
+    def _collect(self, head: Slot) -> None:
         twin = self._trial(self._by_key.get(head.key))
         if twin is not None:
             head.trial = twin.repeated_as(head.number)
@@ -350,36 +379,22 @@ class Search:
             worker=answer.worker,
             provenance=self._hooks.provenance,
         )
-        self._hooks.finished(slot.trial)
+        if not self._beside.holds(slot):
+            self._hooks.finished(slot.trial)
 
-    def _fold(self, slot: _Slot) -> None:
+    def _fold(self, slot: Slot) -> None:
         """Tell the sampler the oldest result."""
         trial = slot.trial
         assert trial is not None
         if trial.state == "failed":
             self._proposer.tell_nothing(slot.proposal)
         else:
-            outcome = _outcome(trial.evaluation)
+            outcome = outcome_of(trial.evaluation)
             self._proposer.tell(slot.proposal, outcome.objectives, outcome.violation)
-        self._hooks.keyed(slot.key, _genome_key(slot))
+        self._hooks.keyed(slot.key, slot.genome_key)
         self._conclude(trial)
 
     def _conclude(self, trial: Trial) -> None:
         self.trials.append(trial)
         self._screen.learn(trial)
         self._hooks.folded(trial, self.duplicates)
-
-
-def _genome_key(slot: _Slot) -> int:
-    """Number above 0 by which the sampler knows the design of *slot*; 0: none."""
-    genome = slot.proposal.genome
-    return 0 if genome is None else genome.key
-
-
-def _outcome(evaluation: Evaluation) -> Outcome:
-    """Outcome for the sampler: empty for a failed evaluation."""
-    if evaluation.state == "failed":
-        return Outcome(objectives={}, violation=0.0)
-    limits = evaluation.constraints
-    violation = total_violation(limits) if limits else 0.0
-    return Outcome(objectives=evaluation.objectives, violation=violation)

@@ -41,7 +41,11 @@ def limits_of(study: Study) -> Limits:
 
 
 def made_of(
-    study: Study, rounds: Rounds | None, starts: Sequence[Design], cache: str | None
+    study: Study,
+    rounds: Rounds | None,
+    starts: Sequence[Design],
+    lessons: Sequence[Design],
+    cache: str | None,
 ) -> EvaluatorInput | IslandInput:
     """Input of the workers of *study*, which are islands where there are *rounds*."""
     if rounds is None:
@@ -51,6 +55,7 @@ def made_of(
         evaluator=study.evaluator_input,
         rounds=rounds,
         starts=starts,
+        lessons=lessons,
         cache=cache or "",
     )
 

@@ -1,15 +1,87 @@
 """Terms of a search: its budget, its surroundings, and where designs are evaluated."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from hashlib import blake2b
+from marshal import dumps
+from typing import Any, Protocol, Self
 
 from dse.evaluate import Answer, Task
-from dse.samplers.base import most_open
+from dse.evaluate.base import Evaluation
+from dse.objectives import total_violation
+from dse.samplers.base import Outcome, Proposal, most_open
+from dse.space import Design
 from dse.study.trials import Trial
 
 WAIT_S = 0.25
 """Time for which outcomes are awaited before it is seen what else there is to do."""
+
+
+Key = int
+"""Number above 0 of a design, from its digest."""
+
+_FORM = 2
+"""Form of ``marshal``: types and values, equal in all processes."""
+
+_DIGEST_BYTES = 8
+"""Size of the digest of a design: of 10 million two are taken for one once in 400,000 studies."""
+
+
+def key_of(design: Design) -> Key:
+    """Key of a design that stands for all with the same outcome, in whatever process."""
+    told = dumps((*design, *design.values()), _FORM)  # names in one order, as in the space
+    digest = blake2b(told, digest_size=_DIGEST_BYTES).digest()
+    return max(int.from_bytes(digest, "big") >> 1, 1)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Slot:
+    """A row of a study under way.
+
+    Attributes:
+        number: Of the row.
+        key: Shared by equal designs.
+        proposal: What was asked for.
+        trial: What became of it; None: it is not known yet.
+    """
+
+    number: int
+    key: Key
+    proposal: Proposal[Any]
+    trial: Trial | None = None
+
+    @classmethod
+    def of(cls, design: Design, key: Key) -> Self:
+        """One that no sampler has asked for, without a number yet."""
+        return cls(number=-1, key=key, proposal=Proposal(design=design, handle=None))
+
+    @property
+    def genome_key(self) -> int:
+        """Number above 0 by which the sampler knows the design; 0: none."""
+        genome = self.proposal.genome
+        return 0 if genome is None else genome.key
+
+
+def outcome_of(evaluation: Evaluation) -> Outcome:
+    """Outcome for the sampler: empty for a failed evaluation."""
+    if evaluation.state == "failed":
+        return Outcome(objectives={}, violation=0.0)
+    limits = evaluation.constraints
+    violation = total_violation(limits) if limits else 0.0
+    return Outcome(objectives=evaluation.objectives, violation=violation)
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """Designs that earlier studies teach, and what is wanted of them.
+
+    Attributes:
+        designs: The most promising first.
+        signs: +1 for each minimised objective, by name, -1 for each that is maximised.
+    """
+
+    designs: Sequence[Design] = ()
+    signs: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +89,7 @@ class Budget:
     """Budget after which a search ends.
 
     Attributes:
-        trials: Proposals, all in all.
+        trials: Proposals of the sampler, all in all.
         window: Proposal i knows the results of proposals 0 to i - window, and no others.
         in_lessons: Later proposals know fewer of the latest results (``samplers.base.most_open``).
         proposed: Proposals that are made once so many have results, in place of what *window* says:
@@ -28,6 +100,7 @@ class Budget:
         starts: Designs that are proposed first, whatever is known.
         signs: Those of the objectives, by name, where the search ends once it does not improve
             any more, *trials* at the latest; empty: it ends after *trials*.
+        lessons: Designs that are evaluated on top of the trials, before any of them.
     """
 
     trials: int
@@ -39,6 +112,12 @@ class Budget:
     signs: Mapping[str, int] = field(default_factory=dict)
     proposed: Callable[[int], int] | None = None
     in_lessons: bool = False
+    lessons: Lessons = field(default_factory=Lessons)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the study: its trials and the lessons on top."""
+        return self.trials + len(self.lessons.designs)
 
     def may_open(self, asked: int, told: int) -> bool:
         """True if one more may be proposed after *asked* ones, of which *told* have results."""

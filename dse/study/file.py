@@ -56,8 +56,8 @@ class SearchFile(Schema):
             ``optunahub:package:Class``.
         sampler_arguments: What the class of a sampler of Optuna is called with.
         encoding: How a sampler of Optuna sees the space (``ENCODINGS``); by default as suits it.
-        trials: Proposals, all in all; ``auto``: as many as it takes until the front does not
-            improve any more.
+        trials: Proposals of the sampler, all in all; ``auto``: as many as it takes until the front
+            does not improve any more.
         population: Size of a generation, or designs drawn before the sampler starts to learn;
             the sampler's own default if left out.
         window: Proposal i knows the results of proposals 0 to i - window, whatever the number of
@@ -77,8 +77,8 @@ class SearchFile(Schema):
             ``gap`` ends it.
         start: Designs to begin with: the values of their knobs, or the folder of a study whose
             front is taken.
-        learn_from: Folders of earlier studies, of other machines, models or spaces, whose fronts
-            suggest some of the first designs.
+        learn_from: Folders of earlier studies, of other machines, models or spaces: some designs of
+            their fronts are evaluated before any other, on top of the trials.
         fidelity: Ways to judge designs, from coarse to fine: ``bound`` (screening), then network
             backends. Proposals are judged by the first backend; the best of each are judged again
             by the next one.

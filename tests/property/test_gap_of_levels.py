@@ -1,5 +1,6 @@
 """What is proven at the finest level of a study holds for all designs at that level."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def exact() -> Points:
     return np.array(values)
 
 
-def _holds(summary: dict[str, Any]) -> None:
+def _holds(summary: Mapping[str, Any]) -> None:
     """See whether the bounds of *summary* are bounds."""
     for place, name in enumerate(REFERENCE):
         least = exact()[:, place].min()

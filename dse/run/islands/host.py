@@ -30,6 +30,7 @@ class IslandInput(WorkerInput):
         evaluator: What designs are evaluated by.
         rounds: Of the islands.
         starts: Designs that the study starts with.
+        lessons: Designs that earlier studies teach.
         cache: Folder of evaluations that studies share; empty: there is none.
     """
 
@@ -37,6 +38,7 @@ class IslandInput(WorkerInput):
     evaluator: EvaluatorInput
     rounds: Rounds
     starts: Sequence[Design] = ()
+    lessons: Sequence[Design] = ()
     cache: str = ""
 
     def serving(
@@ -115,7 +117,7 @@ class Host:
             evaluator = self._worker.evaluator
             queue = _Queue(self._evaluations, lambda: self._evaluations.are_computed)
             self._islands[number] = Island(
-                what.study, number, what.rounds, what.starts, evaluator, queue
+                what.study, number, what.rounds, what.starts, evaluator, queue, what.lessons
             )
         return self._islands[order.island]
 

@@ -17,6 +17,7 @@ from dse.proof.screening import StudyScreen
 from dse.run.gap import proven_share
 from dse.run.islands.messages import Made, News, Order, Report
 from dse.run.islands.rounds import Rounds
+from dse.run.lessons.beside import UNTOLD
 from dse.run.proposing import study_proposer
 from dse.run.search import Search
 from dse.run.terms import Budget, Evaluations, Hooks
@@ -44,7 +45,7 @@ class Island:
     What it proposes depends on the study, its number, and the news and outcomes that it was told.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a host has, and what the study begins with
         self,
         study: Study,
         number: int,
@@ -52,15 +53,20 @@ class Island:
         starts: Sequence[Design],
         evaluator: Evaluator,
         evaluations: Evaluations,
+        lessons: Sequence[Design] = (),
     ) -> None:
-        """*starts*: designs that the study starts with, of which the island takes its share."""
+        """*starts*: designs that the study starts with, of which the island takes its share.
+
+        So it does of *lessons*, which wait for so many trials of all islands as are not to be worse
+        for them.
+        """
         rounds = rounds.anew()  # settled order by order, as this island comes to them
         self._number, self._rounds = number, rounds
+        self._lessons = lessons[number :: rounds.islands]
         screen = StudyScreen(study, evaluator, lambda own: rounds.number(number, own))
         screen.worked_out()  # what is worked out from now on is handed on
-        self._screen = screen
-        self._sampler = study_proposer(study, evaluator, screen, trials=None, island=number)
-        proposer = self._sampler
+        proposer = study_proposer(study, evaluator, screen, trials=None, island=number)
+        self._screen, self._sampler = screen, proposer
         self._prover = self._part_of_proof(study, evaluator)
         if self._prover is not None:
             proposer = ProvingProposer(proposer, self._prover)
@@ -80,8 +86,7 @@ class Island:
             keyed=self._keyed,
         )
         self._search = Search(proposer, evaluations, budget, hooks, screen=screen)
-        self._rows: list[Trial] = []  # that are not reported yet
-        self._known = array("q")  # of these
+        self._rows, self._known = list[Trial](), array("q")  # that are not reported yet
         self._ahead = 0  # rows that were reported before the sampler was told
         self._failure: Exception | None = None  # while it learned between two orders
         self._turn, self._until_s, self._goal = -1, 0.0, 0
@@ -132,6 +137,10 @@ class Island:
     def _begin(self, order: Order, base: int) -> None:
         """Hear the news, and what is known of the round."""
         self._turn = order.turn
+        if self._rounds.begin(order.turn) >= UNTOLD:
+            for design in self._lessons:
+                self._sampler.enqueue(design)
+            self._lessons = ()
         if order.news is not None:
             news: News = order.news.value()
             trials = self._of_others(news)

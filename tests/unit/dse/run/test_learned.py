@@ -9,7 +9,7 @@ import yaml
 
 from dse import StudyResult, run_study
 from dse.objectives import Sense
-from dse.run.learned import MOST, ONE_IN, carried_over, digest_of, learned_designs
+from dse.run.learned import MOST, carried_over, digest_of, learned_designs
 from dse.samplers.design import GenomeSpace
 from dse.space import design_key
 from dse.study.compile import load_study_file
@@ -59,18 +59,6 @@ def test_a_study_that_sought_the_opposite_teaches_nothing(
         some: dict[str, Sense] = dict.fromkeys([*aims][:count], "maximise")
         changed = replace(study, goals=replace(study.goals, objectives={**aims, **some}))
         assert bool(learned_designs(changed).designs) is teaches
-
-
-def test_learned_designs_are_proposed_first_and_cost_few_proposals(
-    folder: Path, earlier: StudyResult
-) -> None:
-    file = study_file(folder)
-    for trials in (ONE_IN - 1, 2 * ONE_IN):
-        result = run_study(file, trials=trials, executor="serial")
-        study = load_study_file(file, {"search.trials": trials})
-        learned = learned_designs(study).designs
-        assert len(learned) == trials // ONE_IN
-        assert [row.design for row in result.rows[: len(learned)]] == list(learned)
 
 
 def test_a_value_that_is_there_is_kept_and_another_becomes_the_same_share_of_the_list(

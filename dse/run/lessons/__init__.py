@@ -1,0 +1,1 @@
+"""Lessons of earlier studies, beside the trials of a search."""
