@@ -140,6 +140,7 @@ from simcore.serving import ServiceResult as ServiceResult  # provisional
 from simcore.serving import ServiceSimulator as ServiceSimulator  # provisional
 from simcore.serving import ServiceTemplate as ServiceTemplate  # provisional
 from simcore.serving import attribute_service as attribute_service  # provisional
+from simcore.serving import check_pools_fill as check_pools_fill  # provisional
 from simcore.serving import load_service as load_service  # provisional
 from simcore.serving import simulate_service as simulate_service  # provisional
 from simcore.simulation import Simulator as Simulator

@@ -12,7 +12,7 @@ from dse.evaluate import DEFAULT_EVALUATOR, EVALUATORS
 from dse.objectives import OBJECTIVES, Sense
 from dse.proof.close import Effort, close_gap
 from dse.proof.prove import Proof
-from dse.proof.told import bound_told, percent_above
+from dse.proof.told import bound_told, known_bounds, percent_above
 from dse.run.api import check_study
 from dse.study.compile import find_study
 from simcore import ConfigError, RunTemplate, read_yaml
@@ -38,20 +38,21 @@ def _evaluator(file: str) -> str:
     """
     data = read_yaml(find_study(file))
     name = str(data.get("evaluator")) if isinstance(data, dict) else ""
-    if name not in EVALUATORS or EVALUATORS[name].template is RunTemplate:
+    own = EVALUATORS[name] if name in EVALUATORS else None  # noqa: SIM401 - a registry has no get
+    if own is not None and own.bests and not own.has_bounds:
+        return name
+    if own is None or own.template is RunTemplate:
         return DEFAULT_EVALUATOR
-    if not EVALUATORS[name].bests:
-        able = [DEFAULT_EVALUATOR, *(one for one, own in EVALUATORS.items() if own.bests)]
-        rule = f"a gap is proven with {', '.join(able)}, none of which can stand in here"
-        raise ConfigError(f"{file}: evaluator", rule, got=name)
-    return name
+    able = [DEFAULT_EVALUATOR, *(one for one, other in EVALUATORS.items() if other.bests)]
+    rule = f"a gap is proven with {', '.join(able)}, none of which can stand in here"
+    raise ConfigError(f"{file}: evaluator", rule, got=name)
 
 
 def proof_data(proof: Proof) -> dict[str, Any]:
     """*proof* as plain data."""
     return {
         "objectives": list(proof.objectives),
-        "lower_bounds": dict(zip(proof.objectives, proof.lower_bounds, strict=True)),
+        "lower_bounds": known_bounds(proof),
         "optimality_gap": dict(zip(proof.objectives, proof.gaps, strict=True)),
         "closed": proof.is_closed,
         "simulations": proof.simulations,
@@ -74,7 +75,7 @@ def proof_text(proof: Proof, designs: int, gap: float) -> str:
             found = f"best found {best(proof.values[:, index]):.6g} {objective.unit}"
         lines.append(
             f"{objective.label}: {found}; "
-            f"{bound_told(name, proof.lower_bounds[index], sense)}: "
+            f"{bound_told(name, known_bounds(proof)[name], sense)}: "
             f"gap {percent_above(proof.gaps[index])}"
         )
     ending = "closed" if proof.is_closed else "not closed"

@@ -12,7 +12,7 @@ from dse.proof.prove import Proof
 from dse.proof.provers import prover_of
 from dse.proof.told_costs import ToldCosts
 from dse.study.compile import Study
-from simcore import SimulationError
+from simcore import ConfigError, SimulationError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +48,12 @@ def close_gap(
         effort: When to give up; what is proven until then is told.
 
     Raises:
-        ConfigError: Nothing is proven for an objective, a knob or the evaluator of the study.
+        ConfigError: Nothing is proven for an objective, a knob or the evaluator of the study, or
+            the gap is no share.
         SimulationError: A simulation failed, or costs are not those that were told beforehand.
     """
+    if not 0 <= gap < 1:
+        raise ConfigError("gap", "must be a share of at least 0 and below 1", got=gap)
     names = tuple(objectives) or tuple(study.goals.objectives)
     known = study.goals.objectives
     senses = {name: known.get(name) or OBJECTIVES[name].sense for name in names}

@@ -92,7 +92,7 @@ class Found:
 
     def give_up(self, values: Floats) -> None:
         """Remember what designs that are not looked at may reach."""
-        reachable = values[np.isfinite(values).all(axis=1)]
+        reachable = values[(values < inf).all(axis=1)]
         points = np.array([*self.given_up, *reachable.tolist()])
         if points.size:
             self.given_up = [tuple(p) for p in points[non_dominated(points)].tolist()]
@@ -251,6 +251,20 @@ def nothing_known(signs: Sequence[int]) -> Floats:
     return np.where(np.array([signs]) > 0, 0.0, -inf)
 
 
+def share_between(best: float, least: float) -> float:
+    """Share by which a design could be better at most than the best one found.
+
+    Args:
+        best: Its signed value; infinite where none was found.
+        least: Signed value that no design is below.
+    """
+    if best == least and best < inf:
+        return 0.0
+    if best == inf or least == -inf:
+        return 1.0
+    return 1 - (least / best if best > 0 else best / least)
+
+
 def proof_of(
     signs_by_name: Mapping[str, int], front: Front[Design], reached: Reached, seconds: float
 ) -> Proof:
@@ -266,9 +280,7 @@ def proof_of(
     values, possible = front.points.reshape(-1, len(signs)), reached.possible
     best = values.min(axis=0, initial=inf)
     least = np.minimum(best, possible.min(axis=0, initial=inf))
-    gaps = [1.0] * len(signs)
-    if len(values):
-        gaps = [1 - (b / a if a > 0 else a / b) for a, b in zip(best, least, strict=True)]
+    gaps = [share_between(*pair) for pair in zip(best.tolist(), least.tolist(), strict=True)]
     return Proof(
         objectives=tuple(signs_by_name),
         signs=tuple(signs_by_name.values()),
@@ -276,7 +288,7 @@ def proof_of(
         values=values * signs,
         possible=possible * signs,
         lower_bounds=tuple((least * signs).tolist()),
-        gaps=tuple(map(float, gaps)),
+        gaps=tuple(gaps),
         is_closed=reached.is_closed,
         simulations=reached.simulations,
         seconds=seconds,

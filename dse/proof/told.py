@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from math import ceil, isfinite
+from math import ceil, inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,16 @@ def proven_gap(proof: Proof, quality: Quality) -> dict[str, Any]:
     gaps: dict[str, float | None] = {n: float(g) for n, g in zip(names, proof.gaps, strict=True)}
     gaps["hypervolume"] = _hypervolume_gap(proof, quality)
     return {
-        "lower_bounds": dict(zip(names, proof.lower_bounds, strict=True)),
+        "lower_bounds": known_bounds(proof),
         "optimality_gap": gaps,
         "gap_closed": proof.is_closed,
     }
+
+
+def known_bounds(proof: Proof) -> dict[str, float | None]:
+    """Bounds of *proof* by objective; None: nothing is proven of one that is maximised."""
+    each = zip(proof.objectives, proof.signs, proof.lower_bounds, strict=True)
+    return {name: None if sign * bound == -inf else bound for name, sign, bound in each}
 
 
 def no_gap(best: Mapping[str, float]) -> dict[str, Any]:
@@ -101,8 +107,10 @@ def _searched_line(searched: Mapping[str, Any]) -> str:
     return f"proven at {searched['gap_fidelity']}, where designs were proposed: {told}"
 
 
-def bound_told(name: str, bound: float, sense: Sense) -> str:
+def bound_told(name: str, bound: float | None, sense: Sense) -> str:
     """Words on the *bound* of an objective, rounded to where no design is either."""
+    if bound is None:
+        return "nothing is proven"
     word, rounding = ("below", ROUND_FLOOR) if sense == "minimise" else ("above", ROUND_CEILING)
     if not isfinite(bound):
         return "no design of the space is feasible"

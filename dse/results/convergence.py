@@ -8,6 +8,7 @@ import numpy as np
 from dse.fidelity.compare import searched_rows
 from dse.fidelity.promote import minimised
 from dse.objectives import OBJECTIVES
+from dse.proof.prove import share_between
 from dse.proof.told import percent_above
 from dse.rank.progress import latest_gain, shares_of_volume
 from dse.study.compile import Study
@@ -53,7 +54,7 @@ def convergence_summary(
 
 
 def _proven(summary: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What is proven of the first level, by the keys of a summary."""
+    """Entries of a summary about what is proven of the first level."""
     found: Mapping[str, Any] = summary.get("searched_gap", summary)
     return found
 
@@ -62,22 +63,19 @@ def _gaps(
     study: Study,
     points: np.ndarray[Any, np.dtype[np.float64]],
     counts: Sequence[int],
-    lower_bounds: Mapping[str, float],
+    lower_bounds: Mapping[str, float | None],
 ) -> dict[str, Any]:
     """Gap by objective at each mark; None where no design was feasible yet."""
+    best = {
+        name: [float(points[:count, at].min(initial=np.inf)) for count in counts]
+        for at, name in enumerate(study.goals.objectives)
+    }
     gaps = {
-        name: [_gap(points[:count, at] * sign, lower_bounds[name], sign) for count in counts]
-        for at, (name, sign) in enumerate(study.goals.signs_by_name.items())
-        if lower_bounds.get(name)
+        name: [share_between(own, sign * bound) if np.isfinite(own) else None for own in best[name]]
+        for name, sign in study.goals.signs_by_name.items()
+        if (bound := lower_bounds.get(name))
     }
     return {"gap": gaps} if gaps else {}
-
-
-def _gap(values: np.ndarray[Any, np.dtype[np.float64]], bound: float, sign: int) -> float | None:
-    if not values.size:
-        return None
-    best = float((values * sign).min() * sign)
-    return abs(best - bound) / abs(best) if best else 0.0
 
 
 def convergence_lines(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -105,4 +103,6 @@ def convergence_lines(summary: Mapping[str, Any]) -> Iterator[str]:
         yield f"settled: {told} of the hypervolume of the front came in the last {last} proposals"
     for name, gaps in found.get("gap", {}).items():
         if gaps[-1] is not None:
-            yield f"{OBJECTIVES[name].label}: {gaps[-1]:.2%} above its proven bound at the end"
+            sense = summary.get("senses", {}).get(name, OBJECTIVES[name].sense)
+            side = "above" if sense == "minimise" else "below"
+            yield f"{OBJECTIVES[name].label}: {gaps[-1]:.2%} {side} its proven bound at the end"

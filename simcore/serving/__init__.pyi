@@ -1,4 +1,5 @@
 from simcore.serving.checks import ServiceChecks as ServiceChecks
+from simcore.serving.checks import check_pools_fill as check_pools_fill
 from simcore.serving.checks import check_service as check_service
 from simcore.serving.result import Answering as Answering
 from simcore.serving.result import Reading as Reading

@@ -19,10 +19,8 @@ class ServiceChecks:
 
     def check(self, service: Service, *, memory: bool = True, margin: float = 0.0) -> None:
         """See ``check_service``."""
-        npus = service.prefill.plan.npus + service.decode.plan.npus
-        if npus != service.platform.npus:
-            reason = f"both plans use {npus} NPUs, and the platform has {service.platform.npus}"
-            raise InfeasibleError("pools_fill_machine", reason)
+        plans = service.prefill.plan, service.decode.plan
+        check_pools_fill(plans[0].npus, plans[1].npus, service.platform.npus)
         self.check_reading(service, memory=memory, margin=margin)
         self.check_answering(service, memory=memory, margin=margin)
         _check_tiers(service)
@@ -51,6 +49,17 @@ class ServiceChecks:
             self._runs.check(run, memory=memory, margin=margin)
         except InfeasibleError as error:
             raise InfeasibleError(error.rule, f"{pool}: {error.reason}") from None
+
+
+def check_pools_fill(reading: int, answering: int, npus: int) -> None:
+    """Check that pools of so many NPUs are a machine of *npus* together.
+
+    Raises:
+        InfeasibleError: They are not.
+    """
+    if reading + answering != npus:
+        reason = f"both plans use {reading + answering} NPUs, and the platform has {npus}"
+        raise InfeasibleError("pools_fill_machine", reason)
 
 
 def check_service(service: Service, *, memory: bool = True) -> None:

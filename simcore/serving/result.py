@@ -6,6 +6,7 @@ from itertools import zip_longest
 from math import inf
 from typing import Self
 
+from simcore.memo import SMALL_BYTES
 from simcore.result import IterationResult
 from simcore.serving.transfer import NO_TRANSFER, Transfer
 
@@ -27,6 +28,11 @@ class Reading:
     apart_s: float
     batch: int
     npus: int
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory that it takes, about: of each micro-batch and layer a key and a time."""
+        return SMALL_BYTES + 200 * len(self.made_ns)
 
     @property
     def link_loads(self) -> list[float]:

@@ -12,9 +12,8 @@ from simcore.serving.routes import CachePiece, CacheRoutes, seats
 from simcore.serving.transfer import Transfer, transfer
 
 LAYERS = 6
-MODEL = {
-    "name": "small", "layers": LAYERS, "hidden": 1024, "heads": 8, "kv_heads": 4, "ffn": 4096,
-    "vocabulary": 1024,
+MODEL: dict[str, Any] = {
+    "name": "small", "layers": LAYERS, "hidden": 1024, "heads": 8, "ffn": 4096, "vocabulary": 1024,
 }  # fmt: skip
 
 
@@ -38,7 +37,7 @@ def _service(random: Random) -> Service:
     ]
     table: dict[str, Any] = {
         "version": 1,
-        "model": MODEL,
+        "model": {**MODEL, "kv_heads": random.choice([1, 2, 4, 8])},
         "prompt": random.choice([7, 512]),
         "answer": 8,
         "platform": {"npu": "h100_80", "dimensions": dimensions},
@@ -91,6 +90,14 @@ def test_columns_of_pieces_arrive_when_pieces_sent_one_by_one_do(seed: int) -> N
     }
     expected = _one_by_one(routes, made, service.platform)
     assert transfer(routes, made, service.platform) == expected
+
+
+def test_members_of_a_group_that_hold_what_others_send_are_passed_over() -> None:
+    silent = 0
+    for seed in range(60):
+        routes = CacheRoutes.of(_service(Random(seed)))
+        silent += any(not routes.sent(seat).target.size for seat in seats(routes.reads))
+    assert silent > 5
 
 
 def test_a_cache_that_takes_longer_than_can_be_counted_is_refused_by_the_slow_link() -> None:

@@ -16,12 +16,13 @@ from dse.proof.close import Effort, close_gap
 from dse.proof.listed.best import BestObjectives
 from dse.proof.parts.joint import JointProof
 from dse.proof.parts.part import Part
+from dse.proof.prove import share_between
 from dse.proof.provers import prover_of
-from dse.proof.told import gap_lines
+from dse.proof.told import bound_told, gap_lines, known_bounds
 from dse.rank.pareto import non_dominated
 from dse.space import Design
 from dse.study.compile import Study, compile_study
-from simcore import ConfigError, InfeasibleError, SimulationError
+from simcore import ConfigError, InfeasibleError, SimcoreError, SimulationError
 
 STUDY: dict[str, Any] = {
     "version": 1,
@@ -192,8 +193,10 @@ def test_parts_together_prove_what_one_proof_does() -> None:
 def test_a_study_of_services_ends_when_its_gap_is_proven(more: dict[str, int]) -> None:
     data = changed(objectives=OBJECTIVE_SETS[1])
     result = searched(data, gap=0, trials=5000, sampler="design", **more)
-    found = {tuple(result.rows[i].evaluation.objectives.values()) for i in result.front}
-    assert found == _front(result.study)
+    values = [[*row.evaluation.objectives.values()] for row in result.rows if row.is_feasible]
+    best = non_dominated(np.array(values) * np.array(result.study.goals.signs))
+    found = {tuple(point) for point, is_best in zip(values, best, strict=True) if is_best}
+    assert found == _front(result.study)  # the front of a study leaves bargains out
     assert result.summary["gap_closed"]
     assert set(result.summary["optimality_gap"].values()) == {0.0}
     assert "no design is above" in " ".join(gap_lines(result.summary))
@@ -267,6 +270,73 @@ def test_an_evaluator_whose_designs_are_better_than_it_told_is_found_out(
     data = changed(evaluator="boasts", objectives=objectives, constraints=[])
     with pytest.raises(SimulationError, match=r"best_metrics of boasts told iteration_time \d"):
         run(data)
+
+
+class Broken(Told):
+    """One whose code ends in an error of its own."""
+
+    def best_metrics(self, design: Design) -> Mapping[str, float]:
+        return {"iteration_time_s": 1 / (float(design["prefill.batch"]) - 1)}
+
+
+class Silent(Told):
+    """One that tells nothing."""
+
+    def best_metrics(self, design: Design) -> Mapping[str, float]:
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "told"),
+    [(Broken, "raised ZeroDivisionError"), (Silent, "must give a finite iteration_time_s")],
+)
+def test_an_evaluator_that_breaks_while_it_tells_is_named(
+    monkeypatch: pytest.MonkeyPatch, evaluator: type[Evaluator], told: str
+) -> None:
+    monkeypatch.setattr(EVALUATORS, "_entries", {**dict(EVALUATORS.items()), "breaks": evaluator})
+    objectives = {"iteration_time": "minimise"}
+    data = changed(evaluator="breaks", objectives=objectives, constraints=[])
+    with pytest.raises(SimcoreError, match=f"best_metrics of breaks.*{told}"):
+        close_gap(compile_study(data), gap=0)
+
+
+def test_pools_that_are_not_the_machine_are_left_out_before_any_is_simulated() -> None:
+    space = {**STUDY["space"], "require": []}
+    run = copy.deepcopy(STUDY["run"])
+    run["platform"]["npu_scale"] = "6-7:0.5"
+    axes = {**space["axes"], "platform.dimensions[0].npus": {"choices": [8]}}
+    study = compile_study(changed(run=run, space={**space, "axes": axes}))
+    evaluator, feasible = build_evaluator(study.evaluator_input), 0
+    for design in study.space.designs():
+        try:
+            evaluator.account(design)
+        except InfeasibleError:
+            with pytest.raises(InfeasibleError):
+                evaluator.best_metrics(design)
+            continue
+        feasible += 1
+        evaluator.best_metrics(design)
+    assert feasible
+    assert {tuple(p) for p in close_gap(study, gap=0).values.tolist()} == _front(study)
+
+
+def test_nothing_is_told_of_a_maximised_objective_before_all_designs_are_listed() -> None:
+    data = changed(objectives={"tokens_per_s": "maximise"})
+    proof = close_gap(compile_study(data), gap=0, effort=Effort(simulations=0))
+    assert known_bounds(proof) == {"tokens_per_s": None}
+    assert bound_told("tokens_per_s", None, "maximise") == "nothing is proven"
+    gaps = {"tokens_per_s": 1.0, "hypervolume": None}
+    summary = {"lower_bounds": known_bounds(proof), "optimality_gap": gaps, "gap_closed": False}
+    assert "tokens/s: nothing is proven, a gap of 100.00%" in gap_lines(summary)
+
+
+def test_a_gap_of_a_best_value_of_nothing_is_none() -> None:
+    assert share_between(0.0, 0.0) == 0.0
+    assert share_between(2.0, 0.0) == 1.0
+    assert share_between(-4.0, -5.0) == pytest.approx(0.2)
+    assert share_between(5.0, 4.0) == pytest.approx(0.2)
+    with pytest.raises(ConfigError, match="gap: must be a share"):
+        close_gap(compile_study(STUDY), gap=1.5)
 
 
 def test_designs_that_are_over_a_limit_at_best_are_never_asked_for() -> None:

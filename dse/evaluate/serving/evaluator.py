@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property, partial
 
 import simcore
@@ -17,7 +18,7 @@ from dse.evaluate.designs.runs import FilledDesigns
 from dse.evaluate.levers import Moved, moved_platforms, priced_move
 from dse.evaluate.money import CostMeter
 from dse.evaluate.priced import PricedMachine
-from dse.evaluate.serving.pools import Answered, Key, KnownPools
+from dse.evaluate.serving.pools import Answered, Key, KnownPools, able
 from dse.evaluate.siblings import Siblings
 from dse.evaluate.trusted import RunBands, fills, little_known, siblings_of
 from dse.objectives import COST_METRICS, Sense
@@ -106,12 +107,11 @@ class ServiceEvaluator(Evaluator):
             pool = simulator.answering(self._derated(service), memory=bounded, margin=margin)
             return Answered(pool, self._bands.factor(service.decode_run))
 
-        return KnownPools(
-            self.input.parameters,
-            self.service,
-            lambda one: simulator.reading(self._derated(one), memory=bounded, margin=margin),
-            answered,
-        )
+        def read(service: Service) -> "simcore.Reading":
+            pool = simulator.reading(self._derated(service), memory=bounded, margin=margin)
+            return replace(pool, made_ns={})  # of many pools, and nothing is sent
+
+        return KnownPools(self.input.parameters, self.service, read, answered)
 
     def prepare(self) -> None:
         self._simulator.prepare()
@@ -148,9 +148,7 @@ class ServiceEvaluator(Evaluator):
         key = self._pools.machine_key(design)
         if key not in self._priced:
             self._priced[key] = self._priced_machine(self._pools.machine(design))
-        found = self._priced[key]
-        if isinstance(found, InfeasibleError):
-            raise found
+        found = able(self._priced[key])
         if self._meter is None:
             return {}
         return self._meter.timed(found, 1 / result.requests_per_s, result.answer)

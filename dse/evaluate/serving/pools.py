@@ -57,6 +57,8 @@ class KnownPools:
         self._of_reading = [name for name, own in pool.items() if own == "prefill"]
         self._of_answering = [name for name, own in pool.items() if own == "decode"]
         self._machines: dict[Key, Platform] = {}
+        self._reading: dict[Key, int] = {}  # NPUs of a pool
+        self._answering: dict[Key, int] = {}
         self._readings: dict[Key, simcore.Reading | InfeasibleError] = {}
         self._answerings: dict[Key, Answered | InfeasibleError] = {}
 
@@ -76,14 +78,14 @@ class KnownPools:
             InfeasibleError: A pool cannot be, or both together are not the machine.
         """
         machine = self.machine_key(design)
-        key = machine + _values(design, self._of_reading)
-        reading = _able(_kept(self._readings, key, lambda: self._tried(self._read, design)))
-        key = (*machine, reading.npus, *_values(design, self._of_answering))
-        found = _able(_kept(self._answerings, key, lambda: self._tried(self._answer, design)))
-        npus, whole = reading.npus + found.pool.npus, self.machine(design).npus
-        if npus != whole:
-            reason = f"both plans use {npus} NPUs, and the platform has {whole}"
-            raise InfeasibleError("pools_fill_machine", reason)
+        read_key = machine + _values(design, self._of_reading)
+        answer_key = machine + _values(design, self._of_answering)
+        npus = _kept(self._reading, read_key, lambda: self._service(design).prefill.plan.npus)
+        others = _kept(self._answering, answer_key, lambda: self._service(design).decode.plan.npus)
+        simcore.check_pools_fill(npus, others, self.machine(design).npus)
+        reading = able(_kept(self._readings, read_key, lambda: self._tried(self._read, design)))
+        key = (*answer_key, npus)  # which NPUs of the machine are left to answer
+        found = able(_kept(self._answerings, key, lambda: self._tried(self._answer, design)))
         return simcore.ServiceResult.of(reading, found.pool).answered(found.factor)
 
     def _tried(self, work: Callable[[Service], T], design: Design) -> T | InfeasibleError:
@@ -112,7 +114,13 @@ def _kept(known: dict[Key, T], key: Key, work_out: Callable[[], T]) -> T:
     return known[key]
 
 
-def _able(found: T | InfeasibleError) -> T:
+def able(found: T | InfeasibleError) -> T:
+    """Answer that was kept.
+
+    Raises:
+        InfeasibleError: It is one, which is raised again and again: each time without the frames of
+            the time before.
+    """
     if isinstance(found, InfeasibleError):
-        raise found
+        raise found.with_traceback(None)
     return found

@@ -1,5 +1,6 @@
 """Proof over a list of all designs, the most promising first."""
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
 
@@ -14,6 +15,9 @@ from dse.study.compile import Study
 
 _LISTED, _LOOKED_AT = 16, 1 << 12
 """Designs that are bounded in one step, and of whose bounds one is chosen."""
+
+_LEAST = 1e-300
+"""Least value that has a logarithm here; the largest is its inverse."""
 
 _HELD = 16
 """Outcomes of designs that were not asked for that are held against what was told of them."""
@@ -36,7 +40,7 @@ class ListProver(Prover):
         self._designs = _Designs(study.space)
         self._unlisted = _parts(part.designs(study.space.counts.searched))
         self._is_listed, self._held = False, 0
-        self._listed: list[tuple[int, Floats]] = []  # places and values, while designs are listed
+        self._listed, self._known_at = array("q"), array("d")  # while designs are listed
         self._places = np.zeros(0, np.int64)  # of designs that may be good, the best bounds last
         self._values = np.zeros((0, len(self._signs)))  # of these
 
@@ -87,16 +91,16 @@ class ListProver(Prover):
         for place in places:
             values = self._best.of(self._designs.at(place))
             if values is not None and self._hopeful(values[np.newaxis])[0]:
-                self._listed.append((place, values))
+                self._listed.append(place)
+                self._known_at.extend(values)
         if places:
             return
         self._is_listed = True
-        if self._listed:
-            values = np.array([values for _, values in self._listed])
-            worth = (np.log(np.maximum(np.abs(values), 1e-300)) * self._signs).sum(axis=1)
-            order = np.argsort(-worth, kind="stable")
-            places_of = np.array([place for place, _ in self._listed], np.int64)
-            self._places, self._values, self._listed = places_of[order], values[order], []
+        values = np.array(self._known_at).reshape(-1, len(self._signs))
+        worth = (np.log(np.clip(np.abs(values), _LEAST, 1 / _LEAST)) * self._signs).sum(axis=1)
+        order = np.argsort(-worth, kind="stable")
+        self._places, self._values = np.array(self._listed, np.int64)[order], values[order]
+        self._listed, self._known_at = array("q"), array("d")
 
 
 def _parts(places: Places) -> Iterator[list[int]]:
