@@ -16,6 +16,9 @@ Points = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 T = TypeVar("T")
 
+_AT_ONCE = 1 << 12
+"""Points at most that are held against a front at once."""
+
 
 def no_worse(points: ArrayLike, others: ArrayLike) -> Flags:
     """True where points, (..., M), are nowhere above their *others*, as arrays broadcast."""
@@ -106,6 +109,28 @@ class Front(Generic[T]):
             rising = self.points[np.argsort(self.points[:, 0])]
             self._stairs = rising[:, 0].tolist(), rising[:, 1].tolist()
         return True
+
+    def add_all(self, every: Sequence[T], points: Points) -> None:
+        """``add`` of each of *points*, (N, M), one after the other."""
+        begin, size = 0, 64
+        while begin < len(points):
+            part = points[begin : begin + size]
+            for at in np.flatnonzero(~self._are_matched(part)).tolist():
+                self.add(every[begin + at], part[at])
+            begin, size = begin + size, min(2 * size, _AT_ONCE)
+
+    def _are_matched(self, points: Points) -> Flags:
+        """(N,) True where a point of the front is as good as one of *points*, (N, M)."""
+        if not self.kept:
+            return np.zeros(len(points), bool)
+        if self._stairs is not None:
+            first, second = map(np.array, self._stairs)
+            at = np.searchsorted(first, points[:, 0], side="right") - 1
+            return np.asarray((at >= 0) & (second[at] <= points[:, 1]))
+        matched = np.ones((len(self.points), len(points)), bool)
+        for own, other in zip(self.points.T, points.T, strict=True):
+            matched &= own[:, None] <= other
+        return np.asarray(matched.any(axis=0))
 
     def _is_matched(self, point: Points | Sequence[float]) -> bool:
         """True if a point of the front is as good as *point*, (M,)."""

@@ -187,14 +187,17 @@ class Search:
         Returns:
             False if the sampler cannot do that.
         """
-        outcomes = [_outcome(trial.evaluation) for trial in trials]
-        if self._proposer.recall([trial.design for trial in trials], outcomes) is None:
+        designs, outcomes = list[Design](), list[Outcome]()
+        for trial in trials:
+            designs.append(trial.design)
+            outcomes.append(_outcome(trial.evaluation))
+        if self._proposer.recall(designs, outcomes) is None:
             return False
         self._screen.recall(trials)
         for trial in trials:
             self._know(self._key(trial.design), trial.number)
             self.duplicates += trial.repeats is not None
-        self.trials.extend(trials)
+            self.trials.append(trial)
         self._asked = self._ending.first = len(trials)
         self._is_resumed = False
         return True
