@@ -46,6 +46,7 @@ from dse.study.compile import Study, load_study_file
 from dse.study.kept import KeptTrials
 from dse.study.stretch import outcomes_of
 from dse.study.trials import Trial
+from simcore import rare_collection
 
 STUDY = "p5_vit22b_64.yaml"
 BATCH_S = 1.0
@@ -173,7 +174,8 @@ def run_islands(study: Study, found: Trial, islands: int, evaluation_ms: float) 
         )
         archipelago = Archipelago(bounds, hooks, ())
         start_s, cpu_s = crew.now_s(), crew.driver_s()
-        archipelago.run(crew, Limits(), folder.writer.flush_if_due, folder.writer.event)
+        with rare_collection():
+            archipelago.run(crew, Limits(), folder.writer.flush_if_due, folder.writer.event)
         spent_s, cpu_s = crew.last_s - start_s, crew.driver_s() - cpu_s
         folder.close()
     assert len(archipelago.trials) == trials

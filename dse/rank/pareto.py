@@ -65,6 +65,34 @@ def fronts(points: Points, most: int) -> NDArray[np.int64]:
     return rank
 
 
+def foremost(points: Points, count: int, most: int) -> NDArray[np.int64]:
+    """Places of *count* of *points*, (N, M), or of all: front by front, each in their order.
+
+    Args:
+        points: (N, M) float64.
+        count: Number of the places.
+        most: Fronts that are told apart where there are more than two objectives, as of ``fronts``.
+    """
+    found, rest, told = list[NDArray[np.int64]](), np.lexsort(points.T[::-1]), 0
+    while rest.size and told < count and (points.shape[1] <= 2 or len(found) < most):
+        is_first = _are_first(points[rest])
+        found.append(np.sort(rest[is_first]))
+        told, rest = told + found[-1].size, rest[~is_first]
+    return np.concatenate([*found, np.sort(rest)])[:count]
+
+
+def _are_first(points: Points) -> Flags:
+    """(N,) True where no point before dominates one of *points*, which are sorted."""
+    if points.shape[1] <= 2:
+        least = np.minimum.accumulate(points[:, -1])
+        return np.concatenate([[True], points[1:, -1] < least[:-1]])
+    front: Front[int] = Front()
+    front.add_all(range(len(points)), points)
+    found = np.zeros(len(points), bool)
+    found[front.kept] = True  # of sorted points none beats one before it
+    return found
+
+
 def non_dominated(points: Points) -> Flags:
     """Mask of the points, (N, M), that no other one dominates."""
     first: Flags = fronts(points, 1) == 0

@@ -11,7 +11,7 @@ import numpy as np
 from dse.evaluate import Crew, Evaluation, Limits
 from dse.evaluate.workers.crew import Shared
 from dse.proof.prove import Reached
-from dse.rank.pareto import fronts
+from dse.rank.pareto import foremost
 from dse.run.ending import Ending
 from dse.run.islands.dealing import Dealing
 from dse.run.islands.facts import SharedFacts
@@ -327,8 +327,7 @@ def _told(rows: Stretch, signs: Mapping[str, int]) -> Iterator[Trial]:
     found = np.flatnonzero(rows.is_new & rows.of(COMPLETE))
     if found.size > MOST_TOLD:
         points = rows.outcomes["objectives"][found] * np.array(list(signs.values()), np.float64)
-        order = np.argsort(fronts(points, _FRONTS), kind="stable")
-        found = np.sort(found[order[:MOST_TOLD]])
+        found = np.sort(found[foremost(points, MOST_TOLD, _FRONTS)])
     return rows.rows(found)
 
 

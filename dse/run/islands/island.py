@@ -55,9 +55,8 @@ class Island:
         evaluations: Evaluations,
     ) -> None:
         """*starts*: designs that the study starts with, of which the island takes its share."""
-        rounds = rounds.anew()  # settled order by order, as this island comes to them
-        self._number, self._rounds = number, rounds
-        self._objectives = tuple(study.goals.objectives)
+        self._rounds = rounds = rounds.anew()  # settled order by order, as it comes to them
+        self._number, self._objectives = number, tuple(study.goals.objectives)
         screen = StudyScreen(study, evaluator, lambda own: rounds.number(number, own))
         screen.worked_out()  # what is worked out from now on is handed on
         self._screen = screen

@@ -2,7 +2,6 @@
 
 import pickle
 import time
-from array import array
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,10 @@ from dse.run.islands.archipelago import MOST_TOLD, Archipelago, Bounds, _told
 from dse.run.islands.island import AHEAD
 from dse.run.islands.messages import Made, Order, Report
 from dse.run.islands.rounds import Rounds
+from dse.run.islands.rows import IslandRows
 from dse.run.terms import Hooks
+from dse.study.kept import KeptTrials
+from dse.study.stretch import outcomes_of
 from dse.study.trials import Trial
 
 ISLANDS, LENGTH = 3, 4
@@ -31,6 +33,14 @@ def trial_of(number: int) -> Trial:
     goals = {"a": float(key % 7), "b": -float(key % 5)}
     outcome = Evaluation(state="complete", objectives=goals, duration_s=1.0)
     return Trial(number=number, design={"key": key}, evaluation=outcome, worker="w", provenance=2)
+
+
+def packed(trials: Sequence[Trial], keys: Sequence[int], told: Sequence[Trial] = ()) -> Made:
+    """Trials as an island tells them, with what ``Hooks.keyed`` gets of each."""
+    kept = KeptTrials()
+    kept.extend(told or trials)
+    outcomes = outcomes_of(trials, keys, ("a", "b"))
+    return Made(trials=kept, outcomes=outcomes, rows=(), named=kept.named())
 
 
 class Scripted(Crew):
@@ -127,9 +137,11 @@ class Scripted(Crew):
         last = min(end, own + (order.share if order.is_replay else self._at_once[island]))
         found = [trial_of(self.rounds.number(island, at)) for at in range(own, last)]
         keys = [number for trial in found for number in (int(trial.design["key"]) + 1, 1)]
-        told = [None if at - base in order.stored else found[at - own] for at in range(own, last)]
-        news = Made(trials=told, rows=[()] * len(told), known=array("q", keys))
-        self.evaluated += [trial.number for trial in told if trial is not None]
+        told = [order.stored.get(at - base, found[at - own]) for at in range(own, last)]
+        new = [at for at in range(own, last) if at - base not in order.stored]
+        news = packed(found, keys, [replace(trial, repeats=None) for trial in told])
+        news = replace(news, rows=[(0, found[at - own].number) for at in new])
+        self.evaluated += [found[at - own].number for at in new]
         made[island] = last
         is_exhausted = last == self._designs[island] < base + order.share
         if is_exhausted:
@@ -139,7 +151,7 @@ class Scripted(Crew):
             turn=order.turn,
             first=own - base,
             count=len(told),
-            new=len(told) - told.count(None),
+            new=len(new),
             made=Shared(pickle.dumps(news)),
             facts={(0, "plan", island, ""): b"fact"} if order.turn == 0 else {},
             is_exhausted=is_exhausted,
@@ -177,7 +189,10 @@ class Life:
             finished=lambda trial: None,
             folded=lambda trial, duplicates: self.folded.append((trial.number, duplicates)),
             stopping=lambda: len(self.folded) >= self.stops_at,
-            filed=lambda trial, row: self.filed.append(trial.number),
+            filed=lambda rows, named: self.filed.extend(number for _, number in rows),
+            all_folded=lambda rows: self.folded.extend(
+                (trial.number, duplicates) for trial, duplicates in rows.each()
+            ),
         )
         bounds = Bounds(
             rounds=self.crew.rounds,
@@ -385,13 +400,27 @@ def test_what_has_come_of_islands_that_are_stopped_is_kept() -> None:
 
 
 def test_of_long_rounds_the_best_designs_are_told() -> None:
-    rows = [trial_of(number) for number in range(0, 300, 3)]
-    goals = [{"a": float(row.number // 60), "b": 300.0 - row.number} for row in rows]
-    pairs = zip(rows, goals, strict=True)
-    rows = [replace(r, evaluation=replace(r.evaluation, objectives=one)) for r, one in pairs]
-    for signs, best in (({"a": 1, "b": 1}, rows[-1]), ({"a": -1, "b": -1}, rows[0])):
-        told = _told(rows, signs)
+    rows = [
+        replace(
+            trial_of(number),
+            evaluation=Evaluation(
+                state="complete", objectives={"a": float(number // 20), "b": 100.0 - number}
+            ),
+        )
+        for number in range(100)
+    ]
+
+    def told_of(count: int, signs: dict[str, int]) -> list[int]:
+        kept, keys = IslandRows(2), [number // 2 + 1 for number in range(2 * count)]
+        made = packed(rows[:count], keys)
+        kept.add(range(count), made.trials, made.outcomes)
+        stretch = kept.fold(count)
+        assert stretch is not None
+        return [trial.number for trial in _told(stretch, signs)]
+
+    for signs, best in (({"a": 1, "b": 1}, 99), ({"a": -1, "b": -1}, 0)):
+        told = told_of(100, signs)
         assert len(told) == MOST_TOLD
-        assert (best.number in {row.number for row in told}) or signs["a"] < 0
-        assert [row.number for row in told] == sorted(row.number for row in told)
-    assert len(_told(rows[:MOST_TOLD], {"a": 1, "b": 1})) == MOST_TOLD
+        assert (best in told) or signs["a"] < 0
+        assert told == sorted(told)
+    assert told_of(MOST_TOLD, {"a": 1, "b": 1}) == list(range(MOST_TOLD))
