@@ -5,7 +5,10 @@
 Islands sleep in a heap instead of a process: their clock is the CPU time of the driver plus all
 that it would have slept; their batches vary in length. The driver is the real one: it hands out
 rounds, reads reports, stores and folds trials, packs the news of each round. A stand-in proposes:
-reports are those of one real design. A batch is what an island does in a round, 1 s long.
+reports are those of one real design, feasible, with objectives as chance has them; all designs are
+taken for new ones. Large news lie where islands fetch them, as on Ray. A batch is what an island
+does in a round, 1 s long; a case ends after eight rounds, or fewer, at least three, where these are
+long.
 Efficiency is the part of the time that islands are busy, from the start to the end of the last
 batch, beside what the model gives:
 
@@ -54,8 +57,8 @@ EVALUATIONS_MS = (1, 10, 100)
 SPREAD = 0.03
 """Standard deviation of the time of a batch, as a part of it: ten trials that vary by 10 % each."""
 ROUNDS, LEAST_ROUNDS = 8, 3
-MOST_TRIALS = 80_000
-BY_VALUE_BYTES = 1 << 16
+MOST_TRIALS = 800_000
+BY_VALUE_BYTES = 100_000
 """Bytes of news up to which each order holds them."""
 
 
@@ -242,6 +245,7 @@ def main() -> None:
     options = parser.parse_args()
     study = load_study_file(STUDY)
     found = found_trial(study)
+    run_islands(study, found, 10, 100)  # loads the kernels
     rows = [
         run_islands(study, found, islands, evaluation_ms)
         for evaluation_ms in EVALUATIONS_MS

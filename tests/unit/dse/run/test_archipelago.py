@@ -8,18 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from packed_trials import packed
 
 from dse.evaluate import Crew, Evaluation, Limits
 from dse.evaluate.workers.crew import Death, Message, Shared
 from dse.run.ending import Ending
-from dse.run.islands.archipelago import MOST_TOLD, Archipelago, Bounds, _told
+from dse.run.islands.archipelago import Archipelago, Bounds
 from dse.run.islands.island import AHEAD
-from dse.run.islands.messages import Made, Order, Report
+from dse.run.islands.messages import Order, Report
 from dse.run.islands.rounds import Rounds
-from dse.run.islands.rows import IslandRows
 from dse.run.terms import Hooks
-from dse.study.kept import KeptTrials
-from dse.study.stretch import outcomes_of
 from dse.study.trials import Trial
 
 ISLANDS, LENGTH = 3, 4
@@ -33,14 +31,6 @@ def trial_of(number: int) -> Trial:
     goals = {"a": float(key % 7), "b": -float(key % 5)}
     outcome = Evaluation(state="complete", objectives=goals, duration_s=1.0)
     return Trial(number=number, design={"key": key}, evaluation=outcome, worker="w", provenance=2)
-
-
-def packed(trials: Sequence[Trial], keys: Sequence[int], told: Sequence[Trial] = ()) -> Made:
-    """Trials as an island tells them, with what ``Hooks.keyed`` gets of each."""
-    kept = KeptTrials()
-    kept.extend(told or trials)
-    outcomes = outcomes_of(trials, keys, ("a", "b"))
-    return Made(trials=kept, outcomes=outcomes, rows=(), named=kept.named())
 
 
 class Scripted(Crew):
@@ -139,7 +129,7 @@ class Scripted(Crew):
         keys = [number for trial in found for number in (int(trial.design["key"]) + 1, 1)]
         told = [order.stored.get(at - base, found[at - own]) for at in range(own, last)]
         new = [at for at in range(own, last) if at - base not in order.stored]
-        news = packed(found, keys, [replace(trial, repeats=None) for trial in told])
+        news = packed([replace(trial, repeats=None) for trial in told], keys)
         news = replace(news, rows=[(0, found[at - own].number) for at in new])
         self.evaluated += [found[at - own].number for at in new]
         made[island] = last
@@ -397,30 +387,3 @@ def test_what_has_come_of_islands_that_are_stopped_is_kept() -> None:
     assert 1 <= len(found.trials) < len(life.filed) < 60
     assert not found.is_done
     assert {row.number for row in found.finished()} == set(life.filed)
-
-
-def test_of_long_rounds_the_best_designs_are_told() -> None:
-    rows = [
-        replace(
-            trial_of(number),
-            evaluation=Evaluation(
-                state="complete", objectives={"a": float(number // 20), "b": 100.0 - number}
-            ),
-        )
-        for number in range(100)
-    ]
-
-    def told_of(count: int, signs: dict[str, int]) -> list[int]:
-        kept, keys = IslandRows(2), [number // 2 + 1 for number in range(2 * count)]
-        made = packed(rows[:count], keys)
-        kept.add(range(count), made.trials, made.outcomes)
-        stretch = kept.fold(count)
-        assert stretch is not None
-        return [trial.number for trial in _told(stretch, signs)]
-
-    for signs, best in (({"a": 1, "b": 1}, 99), ({"a": -1, "b": -1}, 0)):
-        told = told_of(100, signs)
-        assert len(told) == MOST_TOLD
-        assert (best in told) or signs["a"] < 0
-        assert told == sorted(told)
-    assert told_of(MOST_TOLD, {"a": 1, "b": 1}) == list(range(MOST_TOLD))
