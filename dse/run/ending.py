@@ -38,6 +38,35 @@ LEAST = 600
 """Outcomes that a search without a number of trials has at least: a third of them is looked at."""
 
 
+@dataclass(slots=True)
+class _Found:
+    """Objectives of the feasible rows of a search, each of which is looked at once.
+
+    Attributes:
+        rows: Number of the rows that were looked at.
+        numbers: Of the feasible ones.
+        values: Their objectives, all minimised, one row behind the other.
+    """
+
+    rows: int = 0
+    numbers: "array[int]" = field(default_factory=lambda: array("q"))
+    values: "array[float]" = field(default_factory=lambda: array("d"))
+
+    def up_to(
+        self, rows: Sequence[Trial], count: int, signs: Mapping[str, int]
+    ) -> tuple[Points, Sequence[int]]:
+        """Objectives and numbers of the feasible ones of the first *count* rows."""
+        for row in rows[self.rows : count]:
+            if row.is_feasible:
+                objectives = row.evaluation.objectives
+                self.numbers.append(row.number)
+                self.values.extend([sign * objectives[name] for name, sign in signs.items()])
+        self.rows = max(self.rows, count)
+        known = bisect_left(self.numbers, count)
+        points = np.array(self.values, np.float64).reshape(-1, max(len(signs), 1))
+        return points[:known], self.numbers[:known]
+
+
 @dataclass(slots=True, kw_only=True)
 class Ending:
     """The end of one search.
@@ -63,7 +92,7 @@ class Ending:
     in_lessons: bool = False
     _seen: int = 0
     _is_on: bool = False
-    _found: "_Found" = field(default_factory=lambda: _Found(), init=False)
+    _found: _Found = field(default_factory=_Found, init=False)
 
     def begins(self, rows: Sequence[Trial], asked: int) -> bool:
         """True once the end has begun, and until the search goes on after all.
@@ -122,38 +151,9 @@ class Ending:
                 return True
         return asked >= self.latest_first
 
-    def _has_settled(self, rows: Sequence[Trial], count: int, found: "_Found") -> bool:
+    def _has_settled(self, rows: Sequence[Trial], count: int, found: _Found) -> bool:
         """True if the latest of the first *count* rows have brought next to nothing."""
         if count < LEAST:
             return False
         points, numbers = found.up_to(rows, count, self.signs)
         return latest_gain(points, numbers, count).is_settled
-
-
-@dataclass(slots=True)
-class _Found:
-    """Objectives of the feasible rows of a search, each of which is looked at once.
-
-    Attributes:
-        rows: Number of the rows that were looked at.
-        numbers: Of the feasible ones.
-        values: Their objectives, all minimised, one row behind the other.
-    """
-
-    rows: int = 0
-    numbers: "array[int]" = field(default_factory=lambda: array("q"))
-    values: "array[float]" = field(default_factory=lambda: array("d"))
-
-    def up_to(
-        self, rows: Sequence[Trial], count: int, signs: Mapping[str, int]
-    ) -> tuple[Points, Sequence[int]]:
-        """Objectives and numbers of the feasible ones of the first *count* rows."""
-        for row in rows[self.rows : count]:
-            if row.is_feasible:
-                objectives = row.evaluation.objectives
-                self.numbers.append(row.number)
-                self.values.extend([sign * objectives[name] for name, sign in signs.items()])
-        self.rows = max(self.rows, count)
-        known = bisect_left(self.numbers, count)
-        points = np.array(self.values, np.float64).reshape(-1, max(len(signs), 1))
-        return points[:known], self.numbers[:known]

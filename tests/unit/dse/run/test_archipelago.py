@@ -387,3 +387,14 @@ def test_what_has_come_of_islands_that_are_stopped_is_kept() -> None:
     assert 1 <= len(found.trials) < len(life.filed) < 60
     assert not found.is_done
     assert {row.number for row in found.finished()} == set(life.filed)
+
+
+def test_repeats_are_dealt_as_what_is_not_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = list[bool]()
+    monkeypatch.setattr(
+        "dse.run.islands.archipelago.Dealing.conclude",
+        lambda self, turn, are_cheap: told.extend(are_cheap.tolist()),
+    )
+    rows = Life(Scripted((99, 99, 99))).lived().trials
+    assert told == [row.repeats is not None for row in rows]
+    assert any(told), "so that it can fail"
