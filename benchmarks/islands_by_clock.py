@@ -24,6 +24,7 @@ from typing import Any
 
 import dse
 from dse.cli.running import Progress
+from dse.study.stretch import Stretch
 from dse.study.trials import Trial
 
 TRIALS = (1000, 6000)
@@ -40,9 +41,17 @@ class Clock(Progress):
 
     def folded(self, trial: Trial, duplicates: int) -> None:
         super().folded(trial, duplicates)
-        self._seen += 1
-        if self._seen in (self._first, self._last):
-            self.notes.append((time.perf_counter(), time.process_time()))
+        self._see(1)
+
+    def all_folded(self, rows: Stretch) -> None:
+        super().all_folded(rows)
+        self._see(len(rows))
+
+    def _see(self, count: int) -> None:
+        before, self._seen = self._seen, self._seen + count
+        for trials in (self._first, self._last):
+            if before < trials <= self._seen:
+                self.notes.append((time.perf_counter(), time.process_time()))
 
     def stopping(self) -> bool:
         return self._seen >= self._last

@@ -8,7 +8,8 @@ from dse.results.result import StudyResult
 from dse.run.watcher import Watcher, tell_waiting
 from dse.store.folder import REPORT, SUMMARY
 from dse.study.compile import Study
-from dse.study.trials import Tally, Trial
+from dse.study.counts import Tally
+from dse.study.trials import Trial
 from dse.trackers import TRACKERS
 
 MOST_STEPS = 200

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any, Self
 
 import click
+import numpy as np
 from rich.console import Console
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -25,7 +26,9 @@ from dse.run.api import enumerate_study, run_study
 from dse.run.watcher import Watcher
 from dse.store.removal import delete_study
 from dse.study.compile import Study
-from dse.study.trials import Tally, Trial
+from dse.study.counts import Tally
+from dse.study.stretch import COMPLETE, Stretch
+from dse.study.trials import Trial
 from simcore import ConfigError
 
 MAX_MACHINES = 8
@@ -84,6 +87,23 @@ class Progress:
             objectives = trial.evaluation.objectives
             point = [sign * objectives[name] for name, sign in self._signs.items()]
             self._front.add(trial.number, point)
+        self._say()
+
+    def all_folded(self, rows: Stretch) -> None:
+        """Many more rows at once."""
+        numbers = np.arange(self._tally.proposals, self._tally.proposals + len(rows))
+        unknown = rows.is_new & (numbers >= self._known)
+        self._tally.add_all(rows, self._signs)
+        self._duplicates = rows.duplicates + int(np.count_nonzero(~rows.is_new))
+        for worker, count in rows.evaluated_by(np.flatnonzero(unknown)).items():
+            if machine := worker.rpartition(".")[0]:
+                self._by_machine[machine] += count
+        found, signs = rows.of(COMPLETE), np.array(list(self._signs.values()))
+        self._front.add_all(numbers[found].tolist(), rows.outcomes["objectives"][found] * signs)
+        self._say()
+
+    def _say(self) -> None:
+        """Show how far the study is, now and then."""
         now_s = time.monotonic()
         if self._live is not None:
             if now_s - self._said_s > 0.25:

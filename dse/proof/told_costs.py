@@ -37,6 +37,11 @@ class ToldCosts:
             for one in study.evaluator_input.scenarios
         } or {"": machines_of(study)}
 
+    @property
+    def holds(self) -> bool:
+        """True if more evaluations are looked at."""
+        return self._left > 0
+
     def hold(self, design: Design, found: Evaluation) -> None:
         """Look at an evaluation, if it is among the first.
 

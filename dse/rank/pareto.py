@@ -16,6 +16,9 @@ Points = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 T = TypeVar("T")
 
+_AT_ONCE = 1 << 12
+"""Points at most that are held against a front at once."""
+
 
 def no_worse(points: ArrayLike, others: ArrayLike) -> Flags:
     """True where points, (..., M), are nowhere above their *others*, as arrays broadcast."""
@@ -62,6 +65,34 @@ def fronts(points: Points, most: int) -> NDArray[np.int64]:
     return rank
 
 
+def foremost(points: Points, count: int, most: int) -> NDArray[np.int64]:
+    """Places of *count* of *points*, (N, M), or of all: front by front, each in their order.
+
+    Args:
+        points: (N, M) float64.
+        count: Number of the places.
+        most: Fronts that are told apart where there are more than two objectives, as of ``fronts``.
+    """
+    found, rest, told = list[NDArray[np.int64]](), np.lexsort(points.T[::-1]), 0
+    while rest.size and told < count and (points.shape[1] <= 2 or len(found) < most):
+        is_first = _are_first(points[rest])
+        found.append(np.sort(rest[is_first]))
+        told, rest = told + found[-1].size, rest[~is_first]
+    return np.concatenate([*found, np.sort(rest)])[:count]
+
+
+def _are_first(points: Points) -> Flags:
+    """(N,) True where no point before dominates one of *points*, which are sorted."""
+    if points.shape[1] <= 2:
+        least = np.minimum.accumulate(points[:, -1])
+        return np.concatenate([[True], points[1:, -1] < least[:-1]])
+    front: Front[int] = Front()
+    front.add_all(range(len(points)), points)
+    found = np.zeros(len(points), bool)
+    found[front.kept] = True  # of sorted points none beats one before it
+    return found
+
+
 def non_dominated(points: Points) -> Flags:
     """Mask of the points, (N, M), that no other one dominates."""
     first: Flags = fronts(points, 1) == 0
@@ -106,6 +137,28 @@ class Front(Generic[T]):
             rising = self.points[np.argsort(self.points[:, 0])]
             self._stairs = rising[:, 0].tolist(), rising[:, 1].tolist()
         return True
+
+    def add_all(self, every: Sequence[T], points: Points) -> None:
+        """``add`` of each of *points*, (N, M), one after the other."""
+        begin, size = 0, 64
+        while begin < len(points):
+            part = points[begin : begin + size]
+            for at in np.flatnonzero(~self._are_matched(part)).tolist():
+                self.add(every[begin + at], part[at])
+            begin, size = begin + size, min(2 * size, _AT_ONCE)
+
+    def _are_matched(self, points: Points) -> Flags:
+        """(N,) True where a point of the front is as good as one of *points*, (N, M)."""
+        if not self.kept:
+            return np.zeros(len(points), bool)
+        if self._stairs is not None:
+            first, second = map(np.array, self._stairs)
+            at = np.searchsorted(first, points[:, 0], side="right") - 1
+            return np.asarray((at >= 0) & (second[at] <= points[:, 1]))
+        matched = np.ones((len(self.points), len(points)), bool)
+        for own, other in zip(self.points.T, points.T, strict=True):
+            matched &= own[:, None] <= other
+        return np.asarray(matched.any(axis=0))
 
     def _is_matched(self, point: Points | Sequence[float]) -> bool:
         """True if a point of the front is as good as *point*, (M,)."""

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from textwrap import shorten
 from typing import Any
 
-from dse.study.trials import Trial, failure_kind
+from dse.study.counts import failure_kind
+from dse.study.trials import Trial
 
 _LISTED, _CHARACTERS = 5, 240
 """Trials that a line names, and the most that it tells of their reason."""

@@ -16,7 +16,8 @@ from dse.results.failures import failure_summary
 from dse.results.notes import notes_summary
 from dse.results.regret import regret_summary
 from dse.study.compile import Study
-from dse.study.trials import Tally, Trial
+from dse.study.counts import Tally
+from dse.study.trials import Trial
 
 
 def study_front(study: Study, rows: Sequence[Trial]) -> Quality:

@@ -8,12 +8,15 @@ A search without a number of trials ends once it has settled and nothing is left
 trims have moved the front by more than nothing, it has not settled after all, and goes on.
 """
 
-from collections.abc import Sequence
+from array import array
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
+from dse.rank.pareto import Points
 from dse.rank.progress import latest_gain
 from dse.run.terms import Budget
 from dse.samplers.base import Proposer, most_open
@@ -35,6 +38,35 @@ EVERY = 50
 
 LEAST = 600
 """Outcomes that a search without a number of trials has at least: a third of them is looked at."""
+
+
+@dataclass(slots=True)
+class _Found:
+    """Objectives of the feasible rows of a search, each of which is looked at once.
+
+    Attributes:
+        rows: Number of the rows that were looked at.
+        numbers: Of the feasible ones.
+        values: Their objectives, all minimised, one row behind the other.
+    """
+
+    rows: int = 0
+    numbers: "array[int]" = field(default_factory=lambda: array("q"))
+    values: "array[float]" = field(default_factory=lambda: array("d"))
+
+    def up_to(
+        self, rows: Sequence[Trial], count: int, signs: Mapping[str, int]
+    ) -> tuple[Points, Sequence[int]]:
+        """Objectives and numbers of the feasible ones of the first *count* rows."""
+        for row in rows[self.rows : count]:
+            if row.is_feasible:
+                objectives = row.evaluation.objectives
+                self.numbers.append(row.number)
+                self.values.extend([sign * objectives[name] for name, sign in signs.items()])
+        self.rows = max(self.rows, count)
+        known = bisect_left(self.numbers, count)
+        points = np.array(self.values, np.float64).reshape(-1, max(len(signs), 1))
+        return points[:known], self.numbers[:known]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,6 +94,7 @@ class Ending:
     in_lessons: bool = False
     _seen: int = 0
     _is_on: bool = False
+    _found: _Found = field(default_factory=_Found, init=False)
 
     @classmethod
     def of(cls, budget: Budget, proposer: Proposer[Any]) -> Self:
@@ -79,7 +112,7 @@ class Ending:
         """True once the end has begun, and until the search goes on after all.
 
         Args:
-            rows: All that is told, in ask order; looked at in steps of ``EVERY``, each once.
+            rows: All that is told, in ask order; looked at in steps of ``EVERY``, each row once.
             asked: Proposals so far.
         """
         if not self._is_on and self._is_due(rows, asked):
@@ -98,7 +131,7 @@ class Ending:
         Args:
             rows: All proposals, each with its outcome.
         """
-        self._is_on = self._has_settled(rows)
+        self._is_on = self._has_settled(rows, len(rows), self._found)
         return self._is_on
 
     def may_open(self, asked: int, opened: int) -> bool:
@@ -108,7 +141,8 @@ class Ending:
     def first_of(self, rows: Sequence[Trial]) -> int:
         """Number of the first proposal of the end of the study that *rows* are from."""
         counts = range(EVERY, len(rows) + 1, EVERY) if self.signs else ()
-        settled = (count for count in counts if self._has_settled(rows[:count]))
+        found = _Found()
+        settled = (count for count in counts if self._has_settled(rows, count, found))
         told = next(settled, self.trials)
         opened = most_open(self.window, told - 1, in_lessons=self.in_lessons)
         return min(told - 1 + opened, self.latest_first)
@@ -127,18 +161,13 @@ class Ending:
             return self.trims and asked >= self.latest_first
         while self._seen + EVERY <= len(rows):
             self._seen += EVERY
-            if self._has_settled(rows[: self._seen]):
+            if self._has_settled(rows, self._seen, self._found):
                 return True
         return asked >= self.latest_first
 
-    def _has_settled(self, rows: Sequence[Trial]) -> bool:
-        """True if the latest of *rows* have brought next to nothing."""
-        if len(rows) < LEAST:
+    def _has_settled(self, rows: Sequence[Trial], count: int, found: _Found) -> bool:
+        """True if the latest of the first *count* rows have brought next to nothing."""
+        if count < LEAST:
             return False
-        found = [row for row in rows if row.is_feasible]
-        points = np.array([self._point(row) for row in found], np.float64)
-        return latest_gain(points, [row.number for row in found], len(rows)).is_settled
-
-    def _point(self, row: Trial) -> list[float]:
-        objectives = row.evaluation.objectives
-        return [sign * objectives[name] for name, sign in self.signs.items()]
+        points, numbers = found.up_to(rows, count, self.signs)
+        return latest_gain(points, numbers, count).is_settled

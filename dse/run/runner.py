@@ -19,7 +19,6 @@ from dse.evaluate import (
 )
 from dse.fidelity.compare import front_fidelity
 from dse.proof.screening import StudyScreen
-from dse.proof.told_costs import ToldCosts
 from dse.provenance import Provenance, next_number, provenance_summary
 from dse.reasons.waits import reasons_summary
 from dse.results.baseline import baseline_summary
@@ -38,7 +37,7 @@ from dse.run.search import Search
 from dse.run.stage import Stage, limits_of, made_of, with_workers
 from dse.run.start import starting_designs
 from dse.run.terms import Budget, Evaluations, Hooks, Lessons
-from dse.run.watcher import Unwatched, Watcher, metered, tell_waiting
+from dse.run.watcher import Listeners, Unwatched, Watcher, metered, tell_waiting
 from dse.samplers.base import Proposer
 from dse.space import Design
 from dse.store.errors import StoreError
@@ -46,7 +45,8 @@ from dse.store.folder import MAX_ROWS, REPORT, StudyFolder
 from dse.store.live import LiveStorage
 from dse.store.rows import Row
 from dse.study.compile import Study
-from dse.study.trials import FailureStreak, Trial
+from dse.study.kept import Named
+from dse.study.trials import Trial
 
 _ENUMERATE_AHEAD = 4096
 
@@ -69,7 +69,7 @@ class Runner:
         self._resume, self._retries, self._accepts = resume, retry_failed, accept_changes
         self._watcher, self._meter = metered(study, out, watcher or Unwatched())
         self._most_workers = study.file.execution.workers
-        self._streak, self._told = FailureStreak(), ToldCosts(study)
+        self._listeners = Listeners(study, self._watcher, self._finished)
         self._proof: StudyProof | None = None
         self._refinement: Refinement | None = None
         self._is_whole, self._kept = False, MAX_ROWS
@@ -118,6 +118,7 @@ class Runner:
         """The sampler; beside it a proof, if the study asks for a gap."""
         study = self._study
         self._proof = study_proof(study, evaluator, lambda: self._searching.trials)
+        self._listeners.proof = self._proof
         proposer = study_proposer(
             study,
             evaluator,
@@ -149,7 +150,7 @@ class Runner:
                 for trial in each_evaluated(*given, lambda: _ENUMERATE_AHEAD, self._provenance):
                     rows[trial.number] = trial
                     self._finished(trial)
-                    self._folded(trial, 0)
+                    self._listeners.folded(trial, 0)
                 self._is_whole = len(rows) == study.space.counts.searched
                 self._refine(in_order(), stage)
 
@@ -235,11 +236,12 @@ class Runner:
     def _hooks(self) -> Hooks:
         return Hooks(
             finished=self._finished,
-            folded=self._folded,
+            folded=self._listeners.folded,
             stopping=self._watcher.stopping,
             pausing=self._is_deserted,
             ending=self._ending,
             filed=self._filed,
+            all_folded=self._listeners.all_folded,
             provenance=self._provenance,
         )
 
@@ -293,6 +295,7 @@ class Runner:
         self._folder.open(
             self._study, self._provenances[-1], number=self._provenance, keep=self._kept
         )
+        self._listeners.provenance = self._provenance
         if self._retries:
             self._folder.writer.forget_failures()
         self._happened("started", f"process {os.getpid()} on {socket.gethostname()}")
@@ -325,19 +328,9 @@ class Runner:
         if self._folder is not None:
             self._folder.writer.add(trial)
 
-    def _filed(self, trial: Trial, row: Row) -> None:
+    def _filed(self, rows: Sequence[Row], named: Named) -> None:
         if self._folder is not None:
-            self._folder.writer.add_row(trial, row)
-
-    def _folded(self, trial: Trial, duplicates: int) -> None:
-        if trial.repeats is not None:
-            self._finished(trial)
-        if self._proof is not None:
-            self._proof.learn(trial)
-        self._watcher.folded(trial, duplicates)
-        self._streak.add(trial)
-        if trial.repeats is None and trial.provenance == self._provenance:
-            self._told.hold(trial.design, trial.evaluation)
+            self._folder.writer.add_rows(rows, named)
 
     def _ended(
         self, run: Callable[[], None], state: Callable[[], tuple[list[Trial], int]]

@@ -204,14 +204,14 @@ class Search:
         Returns:
             False if the sampler cannot do that.
         """
-        outcomes = [outcome_of(trial.evaluation) for trial in trials]
-        if self._proposer.recall([trial.design for trial in trials], outcomes) is None:
+        told = [(trial.design, outcome_of(trial.evaluation)) for trial in trials]
+        if self._proposer.recall([one for one, _ in told], [found for _, found in told]) is None:
             return False
         self._screen.recall(trials)
         for trial in trials:
             self._know(self._key(trial.design), trial.number)
             self.duplicates += trial.repeats is not None
-        self.trials.extend(trials)
+            self.trials.append(trial)
         self._asked = self._ending.first = len(trials)
         self._is_resumed = False
         return True

@@ -11,6 +11,8 @@ from dse.evaluate.base import Evaluation
 from dse.objectives import total_violation
 from dse.samplers.base import Outcome, Proposal, most_open
 from dse.space import Design
+from dse.study.kept import Named
+from dse.study.stretch import Stretch
 from dse.study.trials import Trial
 
 WAIT_S = 0.25
@@ -145,7 +147,9 @@ class Hooks:
         ending: Called with the number of the first proposal of the end, when that begins.
         keyed: Called for each trial, before *folded*, with the number above 0 that equal designs
             share, and that by which the sampler knows the design (``Proposal.genome``); 0: none.
-        filed: Called for a new evaluation of an island, with its row of the store.
+        filed: Called for new evaluations of an island, with their rows of the store, which holds
+            none of their numbers, and the names of their constraints and metrics.
+        all_folded: Called for many trials at once, in place of *folded*, in ask order.
         provenance: Of what is evaluated.
     """
 
@@ -155,7 +159,8 @@ class Hooks:
     pausing: Callable[[], bool] = lambda: False
     ending: Callable[[int], None] = lambda first: None
     keyed: Callable[[int, int], None] = lambda key, genome: None
-    filed: Callable[[Trial, tuple[Any, ...]], None] = lambda trial, row: None
+    filed: Callable[[Sequence[tuple[Any, ...]], Named], None] = lambda rows, named: None
+    all_folded: Callable[[Stretch], None] = lambda rows: None
     provenance: int = 0
 
 

@@ -11,7 +11,7 @@ from dse.store.rows import sealed_row
 from simcore import ConfigError
 
 _APPLICATION = 0x64736573
-FORMAT = 6
+FORMAT = 7
 """Format of the tables below; a file of another one is refused."""
 
 _PAGE_BYTES = 16384
@@ -43,7 +43,7 @@ _OUTCOME = """  params TEXT NOT NULL,
 
 _COLUMNS = {
     "study": "name TEXT NOT NULL, value TEXT NOT NULL",
-    "trial": f"number INTEGER PRIMARY KEY, {_OUTCOME}",
+    "trial": f"number INTEGER NOT NULL, {_OUTCOME}",
     "refined": f"number INTEGER NOT NULL, {_OUTCOME}",
     "field": "part TEXT NOT NULL, name TEXT NOT NULL",
     "event": "unix_s REAL NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL",
@@ -55,6 +55,10 @@ _SCHEMA = {
     name: f"CREATE TABLE {name} (checksum INTEGER NOT NULL, {columns})"
     for name, columns in _COLUMNS.items()
 }
+
+_SCHEMA["trial_by_number"] = "CREATE UNIQUE INDEX trial_by_number ON trial (number)"
+"""Order of the trials, whose rows lie as they came: those of many islands at once have numbers far
+apart, and a page that was to hold them in order would be written once for each."""
 
 SEALED = tuple(name for name in _COLUMNS if name != "seal")
 

@@ -11,12 +11,18 @@ from typing import Any
 from dse.evaluate.metrics import Metrics
 from dse.store.errors import told_of_store
 from dse.store.rows import Row, Total, row_of, sealed_row
+from dse.study.kept import Named
 from dse.study.trials import Trial
 
 BATCH_S = 0.05
 """The most that a row waits while others come in."""
 
 BATCH_ROWS = 400
+"""Rows of single trials at most that wait."""
+
+MOST_ROWS = 1 << 13
+"""Rows of many trials at once at most that wait: as many as come within ``BATCH_S`` from thousands
+of workers. Numbers of islands lie far apart, and a page that takes several rows is written once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,13 @@ class _Change:
     given: Sequence[Any]
     rows: Sequence[Row] = ()
 
+    @classmethod
+    def of_trials(cls, rows: Sequence[Row]) -> "_Change":
+        """Rows of trials that take the place of those with the same numbers, the latest ones."""
+        latest = {row[1]: row for row in rows}
+        numbers = f"number IN ({', '.join('?' * len(latest))})"
+        return cls("trial", numbers, list(latest), list(latest.values()))
+
 
 class StoreWriter:
     """The only one that writes to a store."""
@@ -52,6 +65,7 @@ class StoreWriter:
             )
         }
         self._rows: list[Row] = []
+        self._new_rows: list[Row] = []  # whose numbers the store has not
         self._news: list[_Change] = []
         self._oldest_s = 0.0
 
@@ -61,16 +75,27 @@ class StoreWriter:
         Raises:
             StoreError: The store cannot be written any more.
         """
-        self.add_row(trial, row_of("trial", trial))
-
-    def add_row(self, trial: Trial, row: Row) -> None:
-        """Write a trial down whose *row*, as of ``row_of``, somebody else has made; see ``add``."""
-        if not self._rows:
-            self._oldest_s = time.monotonic()
-        self._rows.append(row)
+        self._begin_wait()
+        self._rows.append(row_of("trial", trial))
         self._note_fields("constraints", trial.evaluation.constraints)
         self._note_fields("metrics", trial.evaluation.metrics)
         if len(self._rows) >= BATCH_ROWS:
+            self.flush()
+        else:
+            self.flush_if_due()
+
+    def add_rows(self, rows: Sequence[Row], named: Named) -> None:
+        """Write down trials whose *rows*, as of ``row_of``, somebody else has made; see ``add``.
+
+        Args:
+            rows: The rows, of numbers that were not written before, as a rule.
+            named: Names of their constraints and metrics.
+        """
+        self._begin_wait()
+        self._new_rows += rows
+        for part, names in named:
+            self._note_names(part, names)
+        if len(self._new_rows) >= MOST_ROWS:
             self.flush()
         else:
             self.flush_if_due()
@@ -123,9 +148,13 @@ class StoreWriter:
     def _put(self, table: str, gone: str, given: Sequence[Any], values: Row) -> None:
         self._news.append(_Change(table, gone, given, [sealed_row(table, values)]))
 
+    def _begin_wait(self) -> None:
+        if not self._rows and not self._new_rows:
+            self._oldest_s = time.monotonic()
+
     def flush_if_due(self) -> None:
         """Commit rows that have waited long enough."""
-        if self._rows and time.monotonic() - self._oldest_s >= BATCH_S:
+        if (self._rows or self._new_rows) and time.monotonic() - self._oldest_s >= BATCH_S:
             self.flush()
 
     def flush(self) -> None:
@@ -135,11 +164,9 @@ class StoreWriter:
             StoreError: The store cannot be written any more.
         """
         if self._rows:
-            latest = {row[1]: row for row in self._rows}
-            numbers = f"number IN ({', '.join('?' * len(latest))})"
-            self._news.append(_Change("trial", numbers, list(latest), list(latest.values())))
+            self._news.append(_Change.of_trials(self._rows))
             self._rows = []
-        if not self._news:
+        if not self._news and not self._new_rows:
             return
         with told_of_store(self._path):
             self._connection.execute("BEGIN")
@@ -150,7 +177,7 @@ class StoreWriter:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
-        self._totals, self._news = totals, []
+        self._totals, self._news, self._new_rows = totals, [], []
 
     def _changed(self) -> dict[str, Total]:
         """Make all changes.
@@ -158,16 +185,17 @@ class StoreWriter:
         Returns:
             What the tables come to then.
         """
-        totals = dict(self._totals)
-        execute, many = self._connection.execute, self._connection.executemany
-        for change in self._news:
+        totals, execute, news = dict(self._totals), self._connection.execute, self._news
+        if self._new_rows and self._are_added():
+            totals["trial"] = totals["trial"].plus(self._new_rows)
+        elif self._new_rows:
+            news = [_Change.of_trials(self._new_rows), *news]
+        for change in news:
             table = change.table
             gone = execute(f"SELECT checksum FROM {table} WHERE {change.gone}", change.given)
             if old := gone.fetchall():
                 execute(f"DELETE FROM {table} WHERE {change.gone}", change.given)
-            if change.rows:
-                places = ", ".join("?" * len(change.rows[0]))
-                many(f"INSERT INTO {table} VALUES ({places})", change.rows)
+            self._insert(table, change.rows)
             totals[table] = totals[table].minus(old).plus(change.rows)
         for name, total in totals.items():
             if total != self._totals[name]:
@@ -175,6 +203,21 @@ class StoreWriter:
                 execute("DELETE FROM seal WHERE name = ?", (name,))
                 execute("INSERT INTO seal VALUES (?, ?, ?, ?)", seal)
         return totals
+
+    def _are_added(self) -> bool:
+        """Add rows of new trials; False: the number of one of them is taken."""
+        self._connection.execute("SAVEPOINT new")
+        try:
+            self._insert("trial", self._new_rows)
+        except sqlite3.IntegrityError:
+            self._connection.execute("ROLLBACK TO new")
+            return False
+        return True
+
+    def _insert(self, table: str, rows: Sequence[Row]) -> None:
+        if rows:
+            places = ", ".join("?" * len(rows[0]))
+            self._connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
 
     def close(self) -> None:
         """Commit and close; the log is folded into the store, so that one file can be copied."""
@@ -192,7 +235,9 @@ class StoreWriter:
 
     def _note_fields(self, part: str, values: Mapping[str, float]) -> None:
         # names of metrics are one object as a rule, which is then not compared name by name
-        names = values.names if values.__class__ is Metrics else tuple(values)
+        self._note_names(part, values.names if values.__class__ is Metrics else tuple(values))
+
+    def _note_names(self, part: str, names: tuple[str, ...]) -> None:
         if not names or names == self._noted.get(part):
             return
         self._noted[part] = names

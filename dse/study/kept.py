@@ -1,8 +1,12 @@
 """The rows of a running study in few bytes each: numbers in columns, what many share once."""
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dse.evaluate.base import Evaluation, State
 from dse.evaluate.failure import Failure
@@ -10,9 +14,14 @@ from dse.evaluate.metrics import Metrics
 from dse.space import Value
 from dse.study.trials import Trial
 
+Named = set[tuple[str, tuple[str, ...]]]
+"""Names of constraints and metrics, each with the part that it belongs to."""
 
-class _Shape(NamedTuple):
-    """All of a row but its values: one for all rows with the same.
+T = TypeVar("T")
+
+
+class _Form(NamedTuple):
+    """Names of all values of a row, and the kinds of those of its knobs: one for all alike.
 
     Attributes:
         names: Of the knobs.
@@ -27,6 +36,16 @@ class _Shape(NamedTuple):
     objectives: tuple[str, ...]
     constraints: tuple[str, ...]
     metrics: tuple[str, ...] | None
+
+
+class _Shape(NamedTuple):
+    """All of a row but its values: one for all rows with the same.
+
+    Attributes:
+        form: Number of its form.
+    """
+
+    form: int
     state: State
     fidelity: str
     notes: tuple[str, ...]
@@ -46,6 +65,8 @@ class KeptTrials(Sequence[Trial]):
     """
 
     def __init__(self) -> None:
+        self._forms: dict[_Form, int] = {}
+        self._form_list: list[_Form] = []
         self._shapes: dict[_Shape, int] = {}
         self._shape_list: list[_Shape] = []
         self._choices: dict[tuple[type, Value], int] = {}
@@ -81,12 +102,11 @@ class KeptTrials(Sequence[Trial]):
     def _shape(self, trial: Trial, kinds: tuple[type, ...], metrics: tuple[str, ...] | None) -> int:
         """Number of the shape of a row."""
         found = trial.evaluation
+        form = _Form(
+            tuple(trial.design), kinds, tuple(found.objectives), tuple(found.constraints), metrics
+        )
         shape = _Shape(
-            tuple(trial.design),
-            kinds,
-            tuple(found.objectives),
-            tuple(found.constraints),
-            metrics,
+            _number(form, self._forms, self._form_list),
             found.state,
             found.fidelity,
             found.notes,
@@ -97,10 +117,7 @@ class KeptTrials(Sequence[Trial]):
             trial.repeats,
             trial.provenance,
         )
-        number = self._shapes.setdefault(shape, len(self._shape_list))
-        if number == len(self._shape_list):
-            self._shape_list.append(shape)
-        return number
+        return _number(shape, self._shapes, self._shape_list)
 
     def _code(self, choice: tuple[type, Value]) -> int:
         """Number of a value of a knob; 1 and True are two."""
@@ -114,11 +131,53 @@ class KeptTrials(Sequence[Trial]):
         for trial in trials:
             self.append(trial)
 
+    def take(self, others: "KeptTrials") -> None:
+        """Keep all of *others* behind these, without looking at any one."""
+        forms = [_number(form, self._forms, self._form_list) for form in others._form_list]
+        every = [shape._replace(form=forms[shape.form]) for shape in others._shape_list]
+        shapes = [_number(shape, self._shapes, self._shape_list) for shape in every]
+        codes = [self._code((choice.__class__, choice)) for choice in others._choice_list]
+        self._others |= {len(self) + at: metrics for at, metrics in others._others.items()}
+        self._shape_of.frombytes(_renumbered(others._shape_of, shapes))
+        self._codes.frombytes(_renumbered(others._codes, codes))
+        self._numbers.extend(others._numbers)
+        for ends, further in (
+            (self._code_ends, others._code_ends),
+            (self._number_ends, others._number_ends),
+        ):
+            ends.frombytes((np.frombuffer(further, np.int64)[1:] + ends[-1]).tobytes())
+
+    def workers(self, places: NDArray[np.int64]) -> Counter[str]:
+        """Number of the rows at *places* by who evaluated them."""
+        found: Counter[str] = Counter()
+        shapes = np.frombuffer(self._shape_of, np.uint32)[places]
+        for shape, count in zip(*np.unique(shapes, return_counts=True), strict=True):
+            found[self._shape_list[shape].worker] += int(count)
+        return found
+
+    def named(self) -> Named:
+        """Names of constraints and metrics of all rows."""
+        found = {("constraints", form.constraints) for form in self._form_list}
+        found |= {("metrics", form.metrics or ()) for form in self._form_list}
+        return found | {("metrics", tuple(metrics)) for metrics in self._others.values()}
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        """Travel as columns; what finds numbers of forms, shapes and choices is made anew."""
+        columns = self._shape_of, self._codes, self._numbers, self._code_ends, self._number_ends
+        return self._form_list, self._shape_list, self._choice_list, self._others, *columns
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._form_list, self._shape_list, self._choice_list, self._others, *columns = state
+        self._shape_of, self._codes, self._numbers, self._code_ends, self._number_ends = columns
+        self._forms = {form: at for at, form in enumerate(self._form_list)}
+        self._shapes = {shape: at for at, shape in enumerate(self._shape_list)}
+        self._choices = {(one.__class__, one): at for at, one in enumerate(self._choice_list)}
+
     def __len__(self) -> int:
         return len(self._number_ends) - 1
 
     def __iter__(self) -> Iterator[Trial]:
-        return map(self._trial, range(len(self)))
+        return map(self.trial, range(len(self)))
 
     @overload
     def __getitem__(self, at: int) -> Trial: ...
@@ -126,26 +185,28 @@ class KeptTrials(Sequence[Trial]):
     def __getitem__(self, at: slice) -> list[Trial]: ...
     def __getitem__(self, at: int | slice) -> Trial | list[Trial]:
         if isinstance(at, slice):
-            return [self._trial(number) for number in range(*at.indices(len(self)))]
-        return self._trial(range(len(self))[at])
+            return [self.trial(place) for place in range(*at.indices(len(self)))]
+        return self.trial(range(len(self))[at])
 
-    def _trial(self, number: int) -> Trial:
-        shape = self._shape_list[self._shape_of[number]]
-        numbers = self._numbers[self._number_ends[number] : self._number_ends[number + 1]]
-        reals, objectives = shape.kinds.count(float), len(shape.objectives)
-        limits = reals + objectives + len(shape.constraints)
-        metrics: Mapping[str, float] = self._others.get(number, {})
-        if shape.metrics is not None:
-            metrics = Metrics.joined(shape.metrics, numbers[limits + 1 :])
+    def trial(self, place: int, number: int | None = None) -> Trial:
+        """The row at *place*, under this number; None: that of its place."""
+        shape = self._shape_list[self._shape_of[place]]
+        form = self._form_list[shape.form]
+        numbers = self._numbers[self._number_ends[place] : self._number_ends[place + 1]]
+        reals, objectives = form.kinds.count(float), len(form.objectives)
+        limits = reals + objectives + len(form.constraints)
+        metrics: Mapping[str, float] = self._others.get(place, {})
+        if form.metrics is not None:
+            metrics = Metrics.joined(form.metrics, numbers[limits + 1 :])
         objective_values = numbers[reals : reals + objectives]
         constraint_values = numbers[reals + objectives : limits]
         return Trial(
-            number=number,
-            design=self._design(number, shape, iter(numbers)),
+            number=place if number is None else number,
+            design=self._design(place, form, iter(numbers)),
             evaluation=Evaluation(
                 state=shape.state,
-                objectives=dict(zip(shape.objectives, objective_values, strict=True)),
-                constraints=dict(zip(shape.constraints, constraint_values, strict=True)),
+                objectives=dict(zip(form.objectives, objective_values, strict=True)),
+                constraints=dict(zip(form.constraints, constraint_values, strict=True)),
                 metrics=metrics,
                 fidelity=shape.fidelity,
                 notes=shape.notes,
@@ -159,8 +220,21 @@ class KeptTrials(Sequence[Trial]):
             provenance=shape.provenance,
         )
 
-    def _design(self, number: int, shape: _Shape, reals: Iterator[float]) -> dict[str, Value]:
+    def _design(self, place: int, form: _Form, reals: Iterator[float]) -> dict[str, Value]:
         """The knobs of a row, whose *reals* come first among its numbers."""
-        codes = iter(self._codes[self._code_ends[number] : self._code_ends[number + 1]])
-        choices, each = self._choice_list, zip(shape.names, shape.kinds, strict=True)
+        codes = iter(self._codes[self._code_ends[place] : self._code_ends[place + 1]])
+        choices, each = self._choice_list, zip(form.names, form.kinds, strict=True)
         return {name: next(reals) if kind is float else choices[next(codes)] for name, kind in each}
+
+
+def _number(one: T, numbers: dict[T, int], every: list[T]) -> int:
+    """Number of *one* in the list of all that were met, behind which it comes if it is new."""
+    number = numbers.setdefault(one, len(every))
+    if number == len(every):
+        every.append(one)
+    return number
+
+
+def _renumbered(numbers: "array[int]", new: Sequence[int]) -> bytes:
+    """Each of *numbers* by its new one."""
+    return np.array(new, np.uint32)[np.frombuffer(numbers, np.uint32)].tobytes()

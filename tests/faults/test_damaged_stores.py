@@ -90,7 +90,7 @@ _FULL = """
 import resource, signal, sys
 import dse
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
+resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, resource.RLIM_INFINITY))
 from dse.cli.errors import told_plainly
 with told_plainly():
     options = {"executor": "serial", "sampler": "random", "seed": 2}

@@ -76,4 +76,4 @@ def break_some_designs(monkeypatch: pytest.MonkeyPatch) -> None:
         return account(self, design)
 
     monkeypatch.setattr(SimulatorEvaluator, "account", broken_for_some)
-    monkeypatch.setattr("dse.study.trials.ALIKE", 1000)
+    monkeypatch.setattr("dse.study.counts.ALIKE", 1000)

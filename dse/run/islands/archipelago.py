@@ -3,15 +3,15 @@
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dse.evaluate import Crew, Evaluation, Limits
 from dse.evaluate.workers.crew import Shared
 from dse.proof.prove import Reached
-from dse.rank.pareto import fronts
+from dse.rank.pareto import foremost
 from dse.run.ending import Ending
 from dse.run.islands.dealing import Dealing
 from dse.run.islands.facts import SharedFacts
@@ -19,8 +19,9 @@ from dse.run.islands.fleet import Callbacks, Fleet
 from dse.run.islands.island import AHEAD, heard_before
 from dse.run.islands.messages import Made, News, Order, Report
 from dse.run.islands.rounds import Rounds
+from dse.run.islands.rows import IslandRows
 from dse.run.terms import WAIT_S, Hooks
-from dse.store.rows import Row
+from dse.study.stretch import COMPLETE, FAILED, PRUNED, Stretch
 from dse.study.trials import Trial
 
 MOST_TOLD = 64
@@ -73,20 +74,11 @@ class _Course:
     """Round in which a design may have ended its worker."""
 
 
-@dataclass(slots=True, kw_only=True)
-class _Waiting:
-    """Trials that have come in and wait for those before them."""
-
-    trials: dict[int, Trial] = field(default_factory=dict)
-    known: dict[int, tuple[int, int]] = field(default_factory=dict)
-
-
 class Archipelago:
     """Islands of one study, from its first trial to the first one of its end.
 
     Attributes:
         trials: The rows so far, in the order of their numbers.
-        duplicates: Rows whose design an earlier one has.
     """
 
     def __init__(self, bounds: Bounds, hooks: Hooks, known: Iterable[Trial]) -> None:
@@ -95,18 +87,19 @@ class Archipelago:
         self._limit = bounds.limit
         self._known = {trial.number: trial for trial in known}
         self._courses = [_Course() for _ in range(self._rounds.islands)]
-        self._came = _Waiting()
         self._facts = SharedFacts(self._rounds.islands)
         self._dealing = Dealing(self._rounds)
         self._reports: deque[Report] = deque()  # not filed yet
-        self._first_by_key: dict[int, int] = {}
-        self._of_round: list[tuple[int, int]] = []
         self._news: list[Shared] = []
         self._reached: dict[tuple[int, int], Reached] = {}
         self._is_proven = False
         self._crew: Crew | None = None
-        self.trials: list[Trial] = []
-        self.duplicates = 0
+        self.trials = IslandRows(len(bounds.signs))
+
+    @property
+    def duplicates(self) -> int:
+        """Rows whose design an earlier one has."""
+        return self.trials.duplicates
 
     @property
     def is_done(self) -> bool:
@@ -136,14 +129,12 @@ class Archipelago:
 
     def finished(self) -> list[Trial]:
         """All trials that have an outcome, in the order of their numbers."""
-        waiting = {n: t for n, t in self._came.trials.items() if n < self._limit}
-        return self.trials + [waiting[number] for number in sorted(waiting)]
+        return [*self.trials, *self.trials.later(self._limit)]
 
     def adopt(self, trials: Sequence[Trial]) -> None:
         """Take up all rows of the islands as they are stored."""
         for trial in trials:
-            self.duplicates += trial.repeats is not None
-            self.trials.append(trial)
+            self.trials.adopt(trial)
             self._hooks.folded(trial, self.duplicates)
 
     def run(
@@ -220,17 +211,12 @@ class Archipelago:
 
     def _stored(self, island: int, turn: int, share: int) -> dict[int, Trial]:
         """Outcomes of an island's round that are known, by place."""
-        found, numbers = {}, self._rounds.numbers(island, turn)
-        for place in range(share):
-            trial = self._trial(numbers[place])
-            if trial is not None:
-                found[place] = trial
+        numbers = self._rounds.numbers(island, turn)[:share]
+        there = np.flatnonzero(self.trials.are_there(numbers)).tolist()
+        found = {place: self.trials.trial(numbers[place]) for place in there}
+        if self._known:
+            found |= {place: self._known[n] for place, n in enumerate(numbers) if n in self._known}
         return found
-
-    def _trial(self, number: int) -> Trial | None:
-        if number < len(self.trials):
-            return self.trials[number]
-        return self._came.trials.get(number) or self._known.get(number)
 
     def _reported(self, report: Report) -> None:
         self._advance(report)
@@ -258,16 +244,22 @@ class Archipelago:
     def _file_next(self) -> None:
         """File what an island has done; of what was known before, only that it was done again."""
         report = self._reports.popleft()
-        if report.made is None:
+        if report.made is None or not report.count:
             return
         made: Made = report.made.value()
-        numbers = self._rounds.numbers(report.island, report.turn)
-        known = made.known.tolist()
-        for at, trial in enumerate(made.trials):
-            number = numbers[report.first + at]
-            if number < len(self.trials) or number in self._came.trials:
-                continue
-            self._file(number, trial, made.rows[at], (known[2 * at], known[2 * at + 1]))
+        end = report.first + report.count
+        numbers = self._rounds.numbers(report.island, report.turn)[report.first : end]
+        there = self.trials.are_there(numbers)
+        rows = made.rows
+        if there.any() or numbers[-1] >= self._bounds.filed:
+            filed = {n for n, is_there in zip(numbers, there.tolist(), strict=True) if not is_there}
+            rows = [row for row in rows if row[1] in filed and row[1] < self._bounds.filed]
+        if rows:
+            self._hooks.filed(rows, made.named)
+        if self._known:
+            for number in numbers:
+                self._known.pop(number, None)
+        self.trials.add(numbers, made.trials, made.outcomes)
 
     def _advance(self, report: Report) -> None:
         """Note how far an island has come."""
@@ -281,16 +273,6 @@ class Archipelago:
         elif course.place >= self._rounds.share(island, course.turn, self._bounds.limit):
             course.turn, course.place = course.turn + 1, 0
 
-    def _file(self, number: int, trial: Trial | None, row: Row, keys: tuple[int, int]) -> None:
-        known = self._known.pop(number, None)
-        if trial is not None:
-            if number < self._bounds.filed:
-                self._hooks.filed(trial, row)
-        else:
-            assert known is not None, "only known outcomes are not told"
-            trial = replace(known, repeats=None)
-        self._came.trials[number], self._came.known[number] = trial, keys
-
     def _fold(self) -> bool:
         """Take up what has come in, in the order of numbers, and tell of each round that is whole.
 
@@ -300,19 +282,14 @@ class Archipelago:
             Whether there are news.
         """
         before = len(self._news)
-        while (number := len(self.trials)) < self._limit and number in self._came.trials:
-            trial, keys = self._came.trials.pop(number), self._came.known.pop(number)
-            first = self._first_by_key.setdefault(keys[0], number)
-            if first != number:
-                self.duplicates += 1
-                evaluation = replace(trial.evaluation, duration_s=0.0)
-                trial = replace(trial, evaluation=evaluation, worker="", repeats=first)
-            self.trials.append(trial)
-            self._of_round.append(keys)
-            self._hooks.folded(trial, self.duplicates)
-            if len(self.trials) == self._rounds.begin(len(self._news) + 1):
+        while True:
+            end = self._rounds.begin(len(self._news) + 1)
+            stretch = self.trials.fold(min(end, self._limit))
+            if stretch is None:
+                return len(self._news) > before
+            self._hooks.all_folded(stretch)
+            if len(self.trials) == end:
                 self._conclude()
-        return len(self._news) > before
 
     def _conclude(self) -> None:
         """See whether the end is due, or nothing left to find, and tell islands of the round."""
@@ -323,15 +300,14 @@ class Archipelago:
             # these rounds after it have begun, or may have: they are the last
             last = turn + AHEAD
             self._limit = min(self._limit, self._rounds.begin(last + 1))
-        trials = self.trials[-self._rounds.size(turn) :]
-        self._dealing.conclude(turn, trials)
+        stretch = self.trials.stretch(count - self._rounds.size(turn), count)
+        self._dealing.conclude(turn, ~stretch.is_new | stretch.of(PRUNED))
         news = News(
             turn=turn,
-            trials=_told(trials, self._bounds.signs),
-            known=np.array(self._of_round, np.int64),
-            failed=[trial.design for trial in trials if trial.state == "failed"],
+            trials=[_alone(trial) for trial in _told(stretch, self._bounds.signs)],
+            known=np.stack([stretch.outcomes["key"], stretch.outcomes["genome"]], axis=1),
+            failed=[trial.design for trial in stretch.some(stretch.of(FAILED))],
         )
-        self._of_round.clear()
         assert self._crew is not None, "there are workers"
         self._news.append(self._crew.share(news))
 
@@ -346,23 +322,19 @@ class Archipelago:
         return proven is not None and bool(reached) and proven(reached)
 
 
-def _told(trials: Sequence[Trial], signs: dict[str, int]) -> list[Trial]:
-    """Feasible designs of a round, the best of them where there are many, as islands need them."""
-    found = [trial for trial in trials if trial.is_feasible and trial.repeats is None]
-    if len(found) > MOST_TOLD:
-        points = [
-            [sign * trial.evaluation.objectives[name] for name, sign in signs.items()]
-            for trial in found
-        ]
-        order = np.argsort(fronts(np.array(points, np.float64), _FRONTS), kind="stable")
-        found = [found[at] for at in sorted(order[:MOST_TOLD].tolist())]
-    return [replace(trial, evaluation=_alone(trial.evaluation), worker="") for trial in found]
+def _told(rows: Stretch, signs: Mapping[str, int]) -> Iterator[Trial]:
+    """Feasible designs of a round; where there are many, the best of them."""
+    found = np.flatnonzero(rows.is_new & rows.of(COMPLETE))
+    if found.size > MOST_TOLD:
+        points = rows.outcomes["objectives"][found] * np.array(list(signs.values()), np.float64)
+        found = np.sort(found[foremost(points, MOST_TOLD, _FRONTS)])
+    return rows.rows(found)
 
 
-def _alone(evaluation: Evaluation) -> Evaluation:
-    """Objectives and limits alone."""
-    return Evaluation(
-        state=evaluation.state,
-        objectives=evaluation.objectives,
-        constraints=evaluation.constraints,
+def _alone(trial: Trial) -> Trial:
+    """Objectives and limits alone, which is what islands need."""
+    found = trial.evaluation
+    alone = Evaluation(
+        state=found.state, objectives=found.objectives, constraints=found.constraints
     )
+    return replace(trial, evaluation=alone, worker="")

@@ -8,9 +8,11 @@ so that a study's rows stay the same on whatever machine.
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from dse.run.islands.island import AHEAD
 from dse.run.islands.rounds import Rounds
-from dse.study.trials import Trial
+from dse.study.stretch import Flags
 from simcore import plain_sum
 
 _EVALUATED = 5.0
@@ -34,23 +36,27 @@ class Dealing:
         self._work: Floats = [0.0] * rounds.islands
         self._each: Floats = [0.0] * rounds.islands  # of late, per trial
 
-    def conclude(self, turn: int, trials: Sequence[Trial]) -> None:
-        """Settle the round that may begin once round *turn*, of all *trials*, is known."""
+    def conclude(self, turn: int, are_cheap: Flags) -> None:
+        """Settle the round that may begin once round *turn* is known.
+
+        Args:
+            turn: The round.
+            are_cheap: Flags of its trials that were not evaluated.
+        """
         rounds, new = self._rounds, turn + 1 + AHEAD
-        self._count(turn, trials)
+        self._count(turn, are_cheap)
         while rounds.settled < new:
             rounds.settle(rounds.settled, rounds.shares(rounds.settled))
         even = rounds.shares(new)
         rounds.settle(new, even if even[0] <= rounds.length else self._dealt(turn, new))
 
-    def _count(self, turn: int, trials: Sequence[Trial]) -> None:
-        work, count = [0.0] * self._rounds.islands, [0] * self._rounds.islands
-        for island, trial in zip(self._rounds.owners(turn), trials, strict=True):
-            is_cheap = trial.evaluation.state == "pruned" or trial.repeats is not None
-            work[island] += 1.0 if is_cheap else _EVALUATED
-            count[island] += 1
-        for island, own in enumerate(work):
-            each = own / count[island]
+    def _count(self, turn: int, are_cheap: Flags) -> None:
+        owners, islands = self._rounds.owners(turn), self._rounds.islands
+        weights = np.where(are_cheap, 1.0, _EVALUATED)
+        work = np.bincount(owners, weights, islands).tolist()
+        counts = np.bincount(owners, minlength=islands).tolist()
+        for island, (own, count) in enumerate(zip(work, counts, strict=True)):
+            each = own / count
             self._work[island] += own
             self._each[island] = 0.5 * (self._each[island] + each) if turn else each
 

@@ -95,9 +95,12 @@ class Fleet:
     def send(self) -> None:
         """Give each idle worker what its islands may do, those first that are behind."""
         self._settle()
+        # those that are busy are looked at again once they have answered
+        self._awake = {worker for worker in self._awake if not self._seats[worker].chunk}
+        warming = self._warming()
         for worker in sorted(self._awake):
             seat = self._seats[worker]
-            if seat.chunk or not self._may_have(seat):
+            if seat.machine in warming:
                 continue
             self._awake.remove(worker)
             found = [orders for island in seat.islands if (orders := self._calls.orders(island))]
@@ -105,6 +108,8 @@ class Fleet:
             chunk = [order for orders in found for order in orders]
             if chunk:
                 seat.chunk, seat.sent_s = chunk, time.monotonic()
+                if seat.machine not in self._warm:
+                    warming.add(seat.machine)
                 self._crew.send(worker, chunk)
 
     def wake(self) -> None:
@@ -125,11 +130,12 @@ class Fleet:
             self._calls.happened(kind, text)
         self._watch()
 
-    def _may_have(self, seat: _Seat) -> bool:
-        """One worker of each machine goes first: it compiles, the others load what it compiled."""
-        if seat.machine in self._warm:
-            return True
-        return not any(s.chunk for s in self._seats.values() if s.machine == seat.machine)
+    def _warming(self) -> set[str]:
+        """Machines whose first worker compiles still: the others then load what it compiled."""
+        if all(self._seats[worker].machine in self._warm for worker in self._awake):
+            return set()
+        seats = self._seats.values()
+        return {seat.machine for seat in seats if seat.chunk} - self._warm
 
     def _settle(self) -> None:
         """Give islands without a worker one, and workers that have come later some islands."""

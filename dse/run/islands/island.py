@@ -24,6 +24,8 @@ from dse.run.terms import Budget, Evaluations, Hooks
 from dse.space import Design
 from dse.store.rows import row_of
 from dse.study.compile import Study
+from dse.study.kept import KeptTrials
+from dse.study.stretch import outcomes_of
 from dse.study.trials import Trial
 
 AHEAD = 2
@@ -60,8 +62,8 @@ class Island:
         So it does of *lessons*, which wait for so many trials of all islands as are not to be worse
         for them.
         """
-        rounds = rounds.anew()  # settled order by order, as this island comes to them
-        self._number, self._rounds = number, rounds
+        self._rounds = rounds = rounds.anew()  # settled order by order, as it comes to them
+        self._number, self._objectives = number, tuple(study.goals.objectives)
         self._lessons = lessons[number :: rounds.islands]
         screen = StudyScreen(study, evaluator, lambda own: rounds.number(number, own))
         screen.worked_out()  # what is worked out from now on is handed on
@@ -180,30 +182,40 @@ class Island:
             rows.append(trial)
             known.extend((key, genome))
             self._ahead += 1
-        trials: list[Trial | None] = []
-        numbers = self._rounds.numbers(self._number, order.turn)
-        for row in rows:
-            place = row.number - base
-            stored, number = order.stored.get(place), numbers[place]
-            new = replace(row, number=number, repeats=None, provenance=order.provenance)
-            trials.append(None if stored and stored.design == row.design else new)
+        made = self._made(order, rows, known)
         facts = self._screen.worked_out()  # what nobody wants is not kept either
-        made = Made(
-            trials=trials,
-            rows=[() if trial is None else row_of("trial", trial) for trial in trials],
-            known=known,
-        )
-        is_over = first - base + len(trials) >= order.share
+        is_over = first - base + len(rows) >= order.share
         return Report(
             island=self._number,
             turn=order.turn,
             first=first - base,
-            count=len(trials),
-            new=len(trials) - trials.count(None),
+            count=len(rows),
+            new=len(made.rows),
             made=Shared(pickle.dumps(made)),
             facts=facts if order.wants_facts else {},
             reached=self._reached() if is_over else None,
             is_exhausted=self._search.is_exhausted,
+        )
+
+    def _made(self, order: Order, rows: Sequence[Trial], known: Sequence[int]) -> Made:
+        """The latest *rows* of the island's own search, under their numbers in the study."""
+        base = self._rounds.first(self._number, order.turn)
+        numbers = self._rounds.numbers(self._number, order.turn)
+        trials, new = KeptTrials(), list[Trial]()
+        for row in rows:
+            place = row.number - base
+            stored, number = order.stored.get(place), numbers[place]
+            if stored is not None and stored.design == row.design:
+                trials.append(replace(stored, repeats=None))
+            else:
+                own = replace(row, number=number, repeats=None, provenance=order.provenance)
+                new.append(own)
+                trials.append(own)
+        return Made(
+            trials=trials,
+            outcomes=outcomes_of(rows, known, self._objectives),
+            rows=[row_of("trial", trial) for trial in new],
+            named=trials.named(),
         )
 
     def _reached(self) -> Reached | None:

@@ -1,6 +1,5 @@
 """Messages between the driver of a study and its islands."""
 
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +9,8 @@ from dse.proof.screening import Facts
 from dse.samplers.design.columns.genomes import Keys
 from dse.space import Design
 from dse.store.rows import Row
+from dse.study.kept import KeptTrials, Named
+from dse.study.stretch import Outcomes
 from dse.study.trials import Trial
 
 
@@ -69,17 +70,19 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """Trials that an island has made.
+    """Trials that an island has made, so packed that the driver need not look at any one.
 
     Attributes:
-        trials: The trials; None where the outcome was known.
-        rows: Their rows of the store, so that the driver need not make them.
-        known: Two numbers for each of their designs, as ``Hooks.keyed``.
+        trials: The trials, under any numbers.
+        outcomes: (N,) their outcomes, as columns.
+        rows: Rows of the store of those whose outcome was not known.
+        named: Names of the constraints and metrics of all, each with the part that it belongs to.
     """
 
-    trials: Sequence[Trial | None]
+    trials: KeptTrials
+    outcomes: Outcomes
     rows: Sequence[Row]
-    known: "array[int]"
+    named: Named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 _AT_ONCE = 16
 """Designs that an island proposes at once: a lesson of `design`, which learns nothing between."""
@@ -122,12 +123,11 @@ class Rounds:
         begin = self.begin(turn)
         return range(begin + island, begin + self.size(turn), self.islands)
 
-    def owners(self, turn: int) -> Sequence[int]:
+    def owners(self, turn: int) -> NDArray[np.int64]:
         """Islands that make the trials of round *turn*, in the order of their numbers."""
         shares = np.array(self.shares(turn))
         has_one = np.arange(shares.max())[:, None] < shares
-        owners: Sequence[int] = np.nonzero(has_one)[1].tolist()
-        return owners
+        return np.nonzero(has_one)[1]
 
     def share(self, island: int, turn: int, limit: int) -> int:
         """Trials of an island in round *turn* of a study of *limit* trials."""

@@ -9,7 +9,7 @@ from dse.run.islands.host import Host, IslandInput
 from dse.run.islands.messages import Made, Order, Report
 from dse.run.islands.rounds import Rounds
 from dse.study.compile import Study
-from simcore import SimulationError, plain_sum
+from simcore import SimulationError
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,7 +45,7 @@ def try_island(study: Study, look_s: float, now_s: Callable[[], float]) -> Tried
     rounds = Rounds(islands=search.islands, length=search.window)
     what = IslandInput(study=study, evaluator=study.evaluator_input, rounds=rounds)
     host = Host(what, "tried", Limits(), None, alone=False)
-    found, durations_s, wall_s = Tried(), list[float](), 0.0
+    found, spent_s, wall_s = Tried(), 0.0, 0.0
     reports = _reports(host, rounds)
     next(reports)
     found.trims = host.island(0).trims
@@ -56,12 +56,12 @@ def try_island(study: Study, look_s: float, now_s: Callable[[], float]) -> Tried
         if report.count and report.made is not None:
             made: Made = report.made.value()
             found.steps_s += [(end_s - before_s) / report.count] * report.count
-            durations_s += [one.evaluation.duration_s for one in made.trials if one is not None]
+            spent_s += float(made.outcomes["duration_s"].sum())
             wall_s += end_wall_s - before_wall_s
         before_s, before_wall_s = now_s(), time.perf_counter()
         if end_s - begin_s > look_s:
             break
-    found.evaluated = min(plain_sum(durations_s) / wall_s, 1.0) if wall_s else 0.0
+    found.evaluated = min(spent_s / wall_s, 1.0) if wall_s else 0.0
     return found
 
 

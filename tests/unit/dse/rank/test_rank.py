@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dse.rank.hypervolume import hypervolume
-from dse.rank.pareto import Front, fronts, non_dominated
+from dse.rank.pareto import Front, foremost, fronts, non_dominated
 from dse.rank.quality import reference_point, study_quality
 
 
@@ -58,6 +58,31 @@ def test_fronts_are_those_of_the_definition(objectives: int) -> None:
         fronts(values, 2).tolist()
         == (expected if objectives < 3 else expected.clip(max=2)).tolist()
     )
+
+
+@pytest.mark.parametrize("values", [3, 12, 1000])
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+def test_the_foremost_points_are_the_first_ones_front_by_front(
+    objectives: int, values: int
+) -> None:
+    rng = np.random.default_rng(values)
+    for size in (0, 1, 70, 900):
+        points = rng.integers(0, values, (size, objectives)).astype(float)
+        order = np.argsort(fronts(points, 3), kind="stable").tolist()
+        for count in (0, 1, 10, 64, 2000):
+            assert foremost(points, count, 3).tolist() == order[:count]
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+def test_a_front_is_the_same_whether_points_come_at_once_or_one_by_one(objectives: int) -> None:
+    points = np.random.default_rng(1).integers(0, 40, (3000, objectives)).astype(float)
+    one, many = Front[int](), Front[int]()
+    for at, point in enumerate(points):
+        one.add(at, point)
+    many.add_all(range(500), points[:500])
+    many.add_all(range(500, 3000), points[500:])
+    assert many.kept == one.kept
+    assert many.points.tolist() == one.points.tolist()
 
 
 def test_a_front_of_a_stream_keeps_what_nothing_beats_and_the_first_of_twins() -> None:

@@ -2,20 +2,20 @@
 
 import pickle
 import time
-from array import array
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from packed_trials import packed
 
 from dse.evaluate import Crew, Evaluation, Limits
 from dse.evaluate.workers.crew import Death, Message, Shared
 from dse.run.ending import Ending
-from dse.run.islands.archipelago import MOST_TOLD, Archipelago, Bounds, _told
+from dse.run.islands.archipelago import Archipelago, Bounds
 from dse.run.islands.island import AHEAD
-from dse.run.islands.messages import Made, Order, Report
+from dse.run.islands.messages import Order, Report
 from dse.run.islands.rounds import Rounds
 from dse.run.terms import Hooks
 from dse.study.trials import Trial
@@ -127,9 +127,11 @@ class Scripted(Crew):
         last = min(end, own + (order.share if order.is_replay else self._at_once[island]))
         found = [trial_of(self.rounds.number(island, at)) for at in range(own, last)]
         keys = [number for trial in found for number in (int(trial.design["key"]) + 1, 1)]
-        told = [None if at - base in order.stored else found[at - own] for at in range(own, last)]
-        news = Made(trials=told, rows=[()] * len(told), known=array("q", keys))
-        self.evaluated += [trial.number for trial in told if trial is not None]
+        told = [order.stored.get(at - base, found[at - own]) for at in range(own, last)]
+        new = [at for at in range(own, last) if at - base not in order.stored]
+        news = packed([replace(trial, repeats=None) for trial in told], keys)
+        news = replace(news, rows=[(0, found[at - own].number) for at in new])
+        self.evaluated += [found[at - own].number for at in new]
         made[island] = last
         is_exhausted = last == self._designs[island] < base + order.share
         if is_exhausted:
@@ -139,7 +141,7 @@ class Scripted(Crew):
             turn=order.turn,
             first=own - base,
             count=len(told),
-            new=len(told) - told.count(None),
+            new=len(new),
             made=Shared(pickle.dumps(news)),
             facts={(0, "plan", island, ""): b"fact"} if order.turn == 0 else {},
             is_exhausted=is_exhausted,
@@ -177,7 +179,10 @@ class Life:
             finished=lambda trial: None,
             folded=lambda trial, duplicates: self.folded.append((trial.number, duplicates)),
             stopping=lambda: len(self.folded) >= self.stops_at,
-            filed=lambda trial, row: self.filed.append(trial.number),
+            filed=lambda rows, named: self.filed.extend(number for _, number in rows),
+            all_folded=lambda rows: self.folded.extend(
+                (trial.number, duplicates) for trial, duplicates in rows.each()
+            ),
         )
         bounds = Bounds(
             rounds=self.crew.rounds,
@@ -384,14 +389,12 @@ def test_what_has_come_of_islands_that_are_stopped_is_kept() -> None:
     assert {row.number for row in found.finished()} == set(life.filed)
 
 
-def test_of_long_rounds_the_best_designs_are_told() -> None:
-    rows = [trial_of(number) for number in range(0, 300, 3)]
-    goals = [{"a": float(row.number // 60), "b": 300.0 - row.number} for row in rows]
-    pairs = zip(rows, goals, strict=True)
-    rows = [replace(r, evaluation=replace(r.evaluation, objectives=one)) for r, one in pairs]
-    for signs, best in (({"a": 1, "b": 1}, rows[-1]), ({"a": -1, "b": -1}, rows[0])):
-        told = _told(rows, signs)
-        assert len(told) == MOST_TOLD
-        assert (best.number in {row.number for row in told}) or signs["a"] < 0
-        assert [row.number for row in told] == sorted(row.number for row in told)
-    assert len(_told(rows[:MOST_TOLD], {"a": 1, "b": 1})) == MOST_TOLD
+def test_repeats_are_dealt_as_what_is_not_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = list[bool]()
+    monkeypatch.setattr(
+        "dse.run.islands.archipelago.Dealing.conclude",
+        lambda self, turn, are_cheap: told.extend(are_cheap.tolist()),
+    )
+    rows = Life(Scripted((99, 99, 99))).lived().trials
+    assert told == [row.repeats is not None for row in rows]
+    assert any(told), "so that it can fail"

@@ -3,20 +3,14 @@
 import random
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.evaluate import Evaluation
 from dse.run.islands.dealing import Dealing
 from dse.run.islands.island import AHEAD
 from dse.run.islands.rounds import Rounds
-from dse.study.trials import Trial
-
-
-def trial_of(number: int, *, is_made: bool, repeats: int | None = None) -> Trial:
-    outcome = Evaluation(state="complete" if is_made else "pruned", objectives={})
-    return Trial(number=number, design={}, evaluation=outcome, worker="", repeats=repeats)
 
 
 @st.composite
@@ -65,11 +59,11 @@ def lived(
     rounds, luck = Rounds(islands=islands, length=16, grows=True), random.Random(0)
     dealing, work = Dealing(rounds), [0.0] * islands
     for turn in range(turns):
-        trials = []
-        for number, island in enumerate(rounds.owners(turn), rounds.begin(turn)):
-            trials.append(trial_of(number, is_made=made(island, luck)))
-            work[island] += 5.0 if trials[-1].evaluation.state == "complete" else 1.0
-        dealing.conclude(turn, trials)
+        are_cheap = []
+        for island in rounds.owners(turn).tolist():
+            are_cheap.append(not made(island, luck))
+            work[island] += 1.0 if are_cheap[-1] else 5.0
+        dealing.conclude(turn, np.array(are_cheap))
     return rounds, work
 
 
@@ -116,20 +110,14 @@ def test_short_rounds_are_dealt_evenly() -> None:
     assert len(set(rounds.shares(rounds.settled - 1))) == 2, "so that it can fail"
 
 
-def test_what_repeats_counts_as_what_is_not_evaluated() -> None:
+def test_an_island_that_evaluates_less_is_dealt_more() -> None:
     found = []
-    for repeats in (None, 0):
+    for cheap in ((), (0,), (0, 1)):
         rounds = Rounds(islands=2, length=2, grows=True)
         dealing = Dealing(rounds)
         for turn in range(180):
-            owners = enumerate(rounds.owners(turn), rounds.begin(turn))
-            dealing.conclude(
-                turn,
-                [
-                    trial_of(n, is_made=island == 0, repeats=repeats if island == 0 else None)
-                    for n, island in owners
-                ],
-            )
+            dealing.conclude(turn, np.isin(rounds.owners(turn), cheap))
         found.append(rounds.shares(rounds.settled - 1))
-    assert found[0][0] < found[0][1]
-    assert found[1][0] == found[1][1]
+    assert found[0][0] == found[0][1]
+    assert found[1][0] > found[1][1]
+    assert found[2][0] == found[2][1]

@@ -1,6 +1,8 @@
 """Rows of a running study are kept small and come back as they were."""
 
+import pickle
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -50,6 +52,24 @@ def test_rows_come_back_as_they_were() -> None:
     assert kept[20:30:3] == rows[20:30:3]
     with pytest.raises(IndexError):
         kept[60]
+
+
+def test_rows_that_were_kept_elsewhere_come_back_as_they_were() -> None:
+    rows = [trial(number) for number in range(90)]
+    rows[7] = rows[2].repeated_as(7)
+    own = rows[41].evaluation
+    rows[41] = replace(rows[41], evaluation=replace(own, metrics={"of another form": 1.0}))
+    kept = KeptTrials()
+    for part in (rows[:1], rows[1:50], [], rows[50:]):
+        elsewhere = KeptTrials()
+        elsewhere.extend(part)
+        kept.take(pickle.loads(pickle.dumps(elsewhere)))
+    kept.append(trial(90))
+    assert list(kept) == [*rows, trial(90)]
+    assert kept.trial(3, 1000) == replace(rows[3], number=1000)
+    names = {name for part, names in kept.named() if part == "metrics" for name in names}
+    assert names == {*(f"metric {at}" for at in range(25)), "of another form"}
+    assert kept.workers(np.array([1, 2, 7])) == {"w0": 2, "": 1}
 
 
 def test_a_row_takes_a_few_hundred_bytes() -> None:
