@@ -11,6 +11,7 @@ import click
 from dse.cli.budget import told_budget
 from dse.objectives import OBJECTIVES
 from dse.proof.designs import why_blind
+from dse.proof.listed.checks import is_listed
 from dse.report.amounts import show_amount
 from dse.run.api import check_searched
 from dse.run.asked import takes_all
@@ -92,7 +93,7 @@ def _trials(study: Study) -> str:
 
 def _gap(study: Study) -> list[tuple[str, str]]:
     search = study.file.search
-    if search.gap is None and search.hypervolume_gap is None:
+    if (search.gap is None and search.hypervolume_gap is None) or is_listed(study):
         return []  # a check alone starts without all that makes runs of designs
     from dse.proof.left_out import why_wide
 

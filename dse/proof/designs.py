@@ -18,7 +18,7 @@ from dse.evaluate.designs.assign import backends_of, moved_path, trimmed_run
 from dse.evaluate.designs.checks import checks_of
 from dse.evaluate.money import CostMeter
 from dse.objectives import OBJECTIVES
-from dse.proof.listed.best import check_listed, is_listed
+from dse.proof.listed.checks import check_listed, is_listed
 from dse.proof.machines import MACHINES_KEPT, OF_MACHINE, PER_TIME, machines_of
 from dse.proof.one_scenario import in_scenario
 from dse.proof.ranges import with_cells

@@ -7,7 +7,7 @@ import numpy as np
 
 from dse.evaluate.designs.runs import DesignRuns
 from dse.proof.designs import why_unproven
-from dse.proof.listed.best import is_listed
+from dse.proof.listed.checks import is_listed
 from dse.proof.one_scenario import in_scenario
 from dse.study.compile import Study
 from simcore import SimcoreError

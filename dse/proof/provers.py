@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dse.evaluate import Evaluator
 from dse.proof.boxed.prover import BoxProver
 from dse.proof.designs import check_provable
-from dse.proof.listed.best import is_listed
+from dse.proof.listed.checks import is_listed
 from dse.proof.listed.prover import ListProver
 from dse.proof.parts.part import Part
 from dse.proof.prove import Prover
