@@ -77,22 +77,26 @@ LIMIT_SETS: list[list[Any]] = [
 ]
 
 
+FRONTS: dict[str, set[tuple[float, ...]]] = {}
+"""Those that were worked out, by the text of their studies."""
+
+
 def changed(**parts: Any) -> dict[str, Any]:
     return {**copy.deepcopy(STUDY), **parts}
 
 
-def _all_values(study: Study) -> np.ndarray[Any, Any]:
-    """(N, objectives) values of all feasible designs, one by one."""
-    evaluator = build_evaluator(study.evaluator_input)
-    found = [evaluate(evaluator, study.goals, design) for design in study.space.designs()]
-    assert not any(one.state == "failed" for one in found)
-    return np.array([[*one.objectives.values()] for one in found if one.state == "complete"])
-
-
 def _front(study: Study) -> set[tuple[float, ...]]:
-    values = _all_values(study)
-    kept = non_dominated(values * np.array(study.goals.signs, np.float64))
-    return {tuple(point) for point in values[kept].tolist()}
+    """Values of the designs that no other one beats, all of which are evaluated."""
+    data = study.file.model_dump_json(by_alias=True)
+    if data not in FRONTS:
+        evaluator = build_evaluator(study.evaluator_input)
+        found = [evaluate(evaluator, study.goals, design) for design in study.space.designs()]
+        assert not any(one.state == "failed" for one in found)
+        points = [[*one.objectives.values()] for one in found if one.state == "complete"]
+        values = np.array(points)
+        kept = non_dominated(values * np.array(study.goals.signs, np.float64))
+        FRONTS[data] = {tuple(point) for point in values[kept].tolist()}
+    return FRONTS[data]
 
 
 @pytest.mark.parametrize("name", [name for name, one in EVALUATORS.items() if one.bests])
