@@ -10,10 +10,11 @@ from dse.evaluate import Evaluation, Evaluator
 from dse.proof.listed.best import BestObjectives
 from dse.proof.parts.part import Part, Places
 from dse.proof.prove import Candidate, Flags, Floats, Prover, nothing_known
+from dse.rank.pareto import no_worse
 from dse.space import Design, Space
 from dse.study.compile import Study
 
-_LISTED, _LOOKED_AT = 16, 1 << 12
+_LISTED, _LOOKED_AT = 256, 1 << 12
 """Designs that are bounded in one step, and of whose bounds one is chosen."""
 
 _LEAST = 1e-300
@@ -43,6 +44,7 @@ class ListProver(Prover):
         self._listed, self._known_at = array("q"), array("d")  # while designs are listed
         self._places = np.zeros(0, np.int64)  # of designs that may be good, the best bounds last
         self._values = np.zeros((0, len(self._signs)))  # of these
+        self._awaited = np.zeros(0, np.bool_)  # whether what was asked for may set them aside
 
     def _unseen(self) -> Sequence[Floats]:
         if not self._is_listed:
@@ -57,15 +59,28 @@ class ListProver(Prover):
             return True
         if not len(self._places):
             return False
-        first = max(0, len(self._places) - _LOOKED_AT)
-        hopeful = self._hopeful(self._values[first:])
-        kept = np.concatenate([np.arange(first), first + np.flatnonzero(hopeful)])
+        if self._awaited.all():
+            self._awaited[:] = False  # outcomes may be worse than they are at best
+        looked_at = np.flatnonzero(~self._awaited)[-_LOOKED_AT:]
+        hopeful = self._hopeful(self._values[looked_at])
+        gone = looked_at[~hopeful]
         if hopeful.any():
-            best, kept = int(kept[-1]), kept[:-1]
-            design = self._designs.at(int(self._places[best]))
-            self._candidates.append(Candidate(design=design, values=self._values[[best]]))
+            best = looked_at[hopeful][-1]
+            self._want(self._designs.at(int(self._places[best])), self._values[[best]])
+            gone = np.append(gone, best)
+        kept = np.ones(len(self._places), np.bool_)
+        kept[gone] = False
         self._places, self._values = self._places[kept], self._values[kept]
+        self._awaited = self._awaited[kept]
         return True
+
+    def _want(self, design: Design, values: Floats) -> None:
+        """Have *design* asked for; what is set aside once it has its *values* comes after others.
+
+        Outcomes come late, and are mostly what they are at best.
+        """
+        self._candidates.append(Candidate(design=design, values=values))
+        self._awaited |= no_worse(values[0] * self._found.near, self._values)
 
     def learn(self, design: Design, evaluation: Evaluation) -> None:
         """Take note of an outcome, see ``Prover``.
@@ -101,6 +116,7 @@ class ListProver(Prover):
         order = np.argsort(-worth, kind="stable")
         self._places, self._values = np.array(self._listed, np.int64)[order], values[order]
         self._listed, self._known_at = array("q"), array("d")
+        self._awaited = np.zeros(len(order), np.bool_)
 
 
 def _parts(places: Places) -> Iterator[list[int]]:
