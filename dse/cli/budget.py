@@ -13,7 +13,8 @@ FAR = 2
 def told_budget(study: Study) -> str:
     """Sentence on how many trials a study like *study* takes; empty: they suffice for all designs.
 
-    Says where it has far fewer. Samplers that take all designs in turn need no such figure.
+    Says where it has far fewer, unless a proof ends it. Samplers that take all designs in turn need
+    no such figure.
     """
     search, counts = study.file.search, study.space.counts
     is_whole = not counts.continuous and counts.searched <= search.exhausted
@@ -24,6 +25,7 @@ def told_budget(study: Study) -> str:
     of = f"{objectives} objective{'s' if objectives > 1 else ''}"
     told = f"shipped studies of {of if objectives <= max(SETTLED) else '3 or 4 objectives'}"
     told += f" took {least:,} to {most:,} until the last third brought less than 1% of the front"
-    if not search.is_open and search.most_trials * FAR < least:
+    asks_gap = search.gap is not None or search.hypervolume_gap is not None
+    if not search.is_open and not asks_gap and search.most_trials * FAR < least:
         told += f"; {search.most_trials:,} are far fewer, --trials auto ends by itself"
     return told
