@@ -43,6 +43,8 @@ def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = Fals
     if lessons:
         is_whole = search.sampler in _IN_TURN and takes_all(study)
         when = "before all others" if is_whole else "on top of the trials"
+        if search.islands > 1:
+            when = "once islands have made 200 trials, or behind all"
         lines.append(("learned", f"{lessons} designs of earlier studies, evaluated {when}"))
     if enough := told_budget(study):
         lines.append(("trials needed", enough))

@@ -38,9 +38,9 @@ def convergence_summary(
     proposals = len(searched)
     marks = sorted({-(-proposals * step // STEPS) for step in range(1, STEPS + 1)})
     points = minimised(study, found)
-    numbers = [row.number for row in found]
-    counts = [sum(number < mark for number in numbers) for mark in marks]
-    gain = latest_gain(points, numbers, proposals)
+    places = [place for place, row in enumerate(searched) if row.is_feasible]
+    counts = [sum(place < mark for place in places) for mark in marks]
+    gain = latest_gain(points, places, proposals)
     return {
         "convergence": {
             "proposals": marks,

@@ -241,6 +241,7 @@ class Runner:
             pausing=self._is_deserted,
             ending=self._ending,
             filed=self._filed,
+            dropped=self._dropped,
             all_folded=self._listeners.all_folded,
             provenance=self._provenance,
         )
@@ -266,6 +267,11 @@ class Runner:
         if self._folder is not None:
             self._folder.writer.flush()
             self._folder.writer.forget_from(number)
+
+    def _dropped(self, numbers: Sequence[int]) -> None:
+        if self._folder is not None:
+            self._folder.writer.flush()
+            self._folder.writer.forget(numbers)
 
     def _known(self, stack: ExitStack) -> list[Trial]:
         now = Provenance.of(self._study, self._starts, self._learned.digests)

@@ -13,6 +13,7 @@ from dse.evaluate import Answer, Task
 from dse.proof.screening import NoScreen
 from dse.run.ending import Ending
 from dse.run.lessons.beside import Beside
+from dse.run.lessons.evaluated import LessonEvaluations
 from dse.run.terms import WAIT_S, Budget, Evaluations, Hooks, Key, Slot, key_of, outcome_of
 from dse.samplers.base import Proposal, Proposer
 from dse.samplers.design.archive import KeyTable
@@ -55,7 +56,8 @@ class Search:
         self.duplicates = 0
         self._asked = 0
         self._is_exhausted = False
-        self._beside = Beside(budget.lessons, budget.trials)
+        self._beside = Beside(budget, lambda key: self._by_key.get(key) >= 0)
+        self._lessons = LessonEvaluations(self._beside, dispatcher, hooks, self._stored, self._file)
         self._ending = Ending.of(budget, proposer)
 
     @property
@@ -79,8 +81,9 @@ class Search:
         with no_collection():
             self._begin_lessons()
             self._recall()
+            self._lessons.keep(self._asked)
         self._run(settles=settles)
-        self._keep_lessons()
+        self._lessons.keep(self._asked)
 
     def _run(self, *, settles: bool) -> None:
         while True:
@@ -102,16 +105,28 @@ class Search:
         """Have those lessons evaluated that nobody knows yet."""
         slots = [Slot.of(one, self._key(one)) for one in self._budget.lessons.designs]
         new = [slot for slot in slots if self._is_unknown(slot.key)]
-        for slot in self._beside.take(new, self._asked, self._stored):
-            self._by_number[slot.number] = slot
-            self._dispatcher.submit([Task(number=slot.number, design=slot.proposal.design)])
+        self._by_number |= {slot.number: slot for slot in self._lessons.begin(new, self._asked)}
+
+    def add_lessons(self, rows: Sequence[Trial]) -> None:
+        """Evaluate the lessons that are none of *rows*, which others have made."""
+        for row in rows:
+            self._know(self._key(row.design), row.number)
+        self._asked = len(rows)
+        self._begin_lessons()
+        if self._lessons.wait():
+            self._lessons.keep(self._asked)
+
+    @property
+    def lessons(self) -> Sequence[Trial]:
+        """Outcomes of lessons that are no rows yet, under the numbers that they will have."""
+        return self._lessons.outcomes(self._asked)
 
     def _hears_lessons(self) -> bool:
         """Tell the sampler of the lessons if it is time; False: someone says stop before."""
         beside, rows = self._beside, list[Trial]()
         if not beside.is_fork(self._asked):
             return True
-        if not self._await_lessons():
+        if not self._lessons.wait():
             return False
         if self._asked < beside.first:
             if not all(map(self._await, self._slots)):
@@ -120,23 +135,8 @@ class Search:
         if beside.tell(self._asked, rows):
             for _, slot in beside.left(self._asked):
                 self._proposer.enqueue(slot.proposal.design)
-        self._keep_lessons()
+        self._lessons.keep(self._asked)
         return True
-
-    def _await_lessons(self) -> bool:
-        while self._beside.is_waiting:
-            if self._hooks.pausing():
-                return False
-            for answer in self._dispatcher.finished(WAIT_S):
-                self._file(answer)
-        return True
-
-    def _keep_lessons(self) -> None:
-        """Store lessons under their numbers, once it is known which these are."""
-        for trial in self._beside.evaluated(self._asked):
-            if trial.number not in self._stored:
-                self._stored[trial.number] = trial
-                self._hooks.finished(trial)
 
     def settle(self) -> None:
         """Tell the sampler the oldest results that are there."""
@@ -153,7 +153,7 @@ class Search:
     def finished(self) -> list[Trial]:
         """All trials that have an outcome, in ask order, those not yet told included."""
         rows = [*self.trials, *(slot.trial for slot in self._slots if slot.trial is not None)]
-        return rows + self._beside.evaluated(self._asked)
+        return [*rows, *self.lessons]
 
     def _may_open(self) -> bool:
         return self._budget.may_open(self._asked, len(self.trials))
@@ -227,7 +227,7 @@ class Search:
         numbers = takewhile(self._stored.__contains__, range(self._budget.rows))
         rows: Sequence[Trial] = [self._stored[number] for number in numbers]
         rows = rows[: self._ending.first_of(rows)]  # what is open at the end is asked for again
-        if not self._await_lessons():
+        if not self._lessons.wait():
             return
         rows = self._beside.tell_again(rows, self._key)
         told = self._budget.told_before(len(rows))

@@ -149,6 +149,7 @@ class Hooks:
             share, and that by which the sampler knows the design (``Proposal.genome``); 0: none.
         filed: Called for new evaluations of an island, with their rows of the store, which holds
             none of their numbers, and the names of their constraints and metrics.
+        dropped: Called with the numbers of stored trials that are no rows.
         all_folded: Called for many trials at once, in place of *folded*, in ask order.
         provenance: Of what is evaluated.
     """
@@ -160,6 +161,7 @@ class Hooks:
     ending: Callable[[int], None] = lambda first: None
     keyed: Callable[[int, int], None] = lambda key, genome: None
     filed: Callable[[Sequence[tuple[Any, ...]], Named], None] = lambda rows, named: None
+    dropped: Callable[[Sequence[int]], None] = lambda numbers: None
     all_folded: Callable[[Stretch], None] = lambda rows: None
     provenance: int = 0
 

@@ -137,13 +137,21 @@ class StoreWriter:
 
     def forget_failures(self) -> None:
         """Drop all failed trials, to be evaluated again."""
-        for table in ("trial", "refined"):
-            self._news.append(_Change(table, "state = 'failed'", ()))
+        self._drop("state = 'failed'", ())
 
     def forget_from(self, number: int) -> None:
         """Drop the trials from *number* on, to be proposed anew."""
+        self._drop("number >= ?", (number,))
+
+    def forget(self, numbers: Sequence[int]) -> None:
+        """Drop the trials with *numbers*."""
+        self._drop(f"number IN ({', '.join('?' * len(numbers))})", numbers)
+
+    def _drop(self, gone: str, given: Sequence[Any]) -> None:
+        """Drop trials at once: those that come later may have the same numbers."""
         for table in ("trial", "refined"):
-            self._news.append(_Change(table, "number >= ?", (number,)))
+            self._news.append(_Change(table, gone, given))
+        self.flush()
 
     def _put(self, table: str, gone: str, given: Sequence[Any], values: Row) -> None:
         self._news.append(_Change(table, gone, given, [sealed_row(table, values)]))

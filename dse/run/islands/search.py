@@ -138,6 +138,7 @@ class IslandSearch:
             self._make_room_for_end()
             islands.conclude_proof()
             if islands.is_proven:
+                self._last.add_lessons(islands.trials)
                 return
         else:
             islands.adopt(rows)
@@ -148,10 +149,14 @@ class IslandSearch:
             if rows is None:
                 self._hooks.ending(len(islands.trials))
             self._last.run()
+        else:
+            self._last.add_lessons(islands.trials)
 
     def finished(self) -> list[Trial]:
         """All trials that have an outcome, in the order of their numbers."""
-        return self._last.finished() if self._is_last else self._islands.finished()
+        if self._is_last:
+            return self._last.finished()
+        return [*self._islands.finished(), *self._last.lessons]
 
     def _make_room_for_end(self) -> None:
         """Leave nothing of islands in the store behind the last trial that counts."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.rank.progress import shares_of_volume
-from dse.run.terms import Key, Lessons, Slot
+from dse.run.terms import Budget, Key, Slot
 from dse.space import Design, design_key
 from dse.study.trials import Trial
 
@@ -40,9 +40,10 @@ class Beside:
         begin: Number of the first of them as a row, since it is told; None: it is not.
     """
 
-    def __init__(self, lessons: Lessons, trials: int) -> None:
-        """*trials*: all that the sampler makes."""
-        self._signs = lessons.signs
+    def __init__(self, budget: Budget, is_found: Callable[[Key], bool] = lambda key: False) -> None:
+        """*budget*: of the search; *is_found*: whether a row has a design's key."""
+        lessons, trials = budget.lessons, budget.trials
+        self._signs, self._is_found = lessons.signs, is_found
         self.first = min(UNTOLD, trials)
         self._looks = True
         self.slots: Sequence[Slot] = ()
@@ -131,9 +132,18 @@ class Beside:
         return next(found, None)
 
     def evaluated(self, asked: int) -> list[Trial]:
-        """Outcomes of those that are no rows yet after *asked* rows."""
-        pairs = self.left(asked)
+        """Outcomes of those that are no rows yet after *asked* rows, and whose designs none has."""
+        pairs = [(n, slot) for n, slot in self.left(asked) if not self._is_found(slot.key)]
         return [replace(slot.trial, number=n) for n, slot in pairs if slot.trial is not None]
+
+    def gone(self, asked: int, stored: Mapping[int, Trial]) -> list[int]:
+        """Numbers of *stored* trials behind *asked* rows that are lessons under other numbers."""
+        if not self.slots:
+            return []
+        own = {trial.number for trial in self.evaluated(asked)}
+        taught = {design_key(slot.proposal.design) for slot in self.slots}
+        later = [number for number in stored if number >= asked and number not in own]
+        return [number for number in later if design_key(stored[number].design) in taught]
 
     def _are_far_ahead(self, rows: Sequence[Trial]) -> bool:
         found = self._points(rows)

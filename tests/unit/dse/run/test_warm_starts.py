@@ -18,12 +18,14 @@ from dse.rank.hypervolume import hypervolume
 from dse.results.result import load_study
 from dse.run.learned import MOST, learned_designs
 from dse.run.lessons.beside import LOOKED_AT, UNTOLD, Beside
-from dse.run.terms import Lessons, Slot
+from dse.run.runner import Runner
+from dse.run.terms import Budget, Lessons, Slot
 from dse.study.compile import find_study, load_study_file
 from dse.study.trials import Trial
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "support"))
 
+from small_study import STUDY as SMALL
 from stopping import Stopping
 
 STUDY = "p5_vit22b_64.yaml"
@@ -208,7 +210,7 @@ def test_lessons_that_are_far_ahead_of_the_first_trials_are_told_at_once(
 ) -> None:
     width = max(len(values) for values in (*found, *taught, (0.0,)))
     signs = dict(list({"time": 1, "power": 1}.items())[:width])
-    beside = Beside(Lessons(signs=signs), 300)
+    beside = Beside(Budget(trials=300, window=32, lessons=Lessons(signs=signs)))
     slots = [Slot.of({"a": -1 - at}, key=at + 1) for at in range(len(taught))]
     assert beside.take(slots, 0, {}) == slots
     for slot, values in zip(slots, taught, strict=True):
@@ -216,3 +218,50 @@ def test_lessons_that_are_far_ahead_of_the_first_trials_are_told_at_once(
     assert [asked for asked in range(300) if beside.is_fork(asked)][:2] == [LOOKED_AT, UNTOLD]
     assert beside.tell(LOOKED_AT, [row(at, *own) for at, own in enumerate(found)]) is is_told
     assert next(number for number, _ in beside.left(0)) == (LOOKED_AT if is_told else UNTOLD)
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A space of few designs, and the folder of an earlier study of it."""
+    folder = tmp_path_factory.mktemp("few")
+    space = {**SMALL["space"], "axes": dict(SMALL["space"]["axes"])}
+    for dimension in (0, 1):
+        space["axes"].pop(f"platform.dimensions[{dimension}].bandwidth")
+    file = folder / "few.yaml"
+    file.write_text(yaml.safe_dump({**SMALL, "space": space}, sort_keys=False))
+    run_study(file, trials=40, seed=5, sampler="design", executor="serial", out=folder / "before")
+    return file, str(folder / "before")
+
+
+def test_lessons_that_a_search_of_all_designs_has_found_are_no_rows(
+    few: tuple[Path, str], tmp_path: Path
+) -> None:
+    file, before = few
+    options = {"sampler": "tpe", "executor": "serial", "learn_from": [before]}
+    for trials, resume in ((146, False), (206, True)):
+        warm = run_study(file, trials=trials, out=tmp_path / "out", resume=resume, **options)
+        assert [row.number for row in warm.rows] == list(range(144))
+        assert told(load_study(tmp_path / "out")) == told(warm)
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe", "design"])
+def test_islands_evaluate_lessons_whatever_proposes(few: tuple[Path, str], sampler: str) -> None:
+    file, before = few
+    options = {"sampler": sampler, "executor": "serial", "islands": 2, "trials": 40}
+    cold = run_study(file, **options)
+    warm = run_study(file, learn_from=[before], **options)
+    lessons = learned_designs(load_study_file(file, {"search.learn_from": [before]})).designs
+    assert lessons
+    assert told(warm)[:40] == told(cold)
+    designs = [row.design for row in warm.rows]
+    assert all(design in designs for design in lessons)
+
+
+def test_the_front_of_a_stopped_search_is_whole_with_its_lessons(
+    earlier: Mapping[str, str],
+) -> None:
+    study = load_study_file(STUDY, {"search.learn_from": [earlier["well"]], "search.trials": 260})
+    cut = Runner(study, out=None, resume=False, watcher=Stopping(30)).search(None)
+    numbers = [row.number for row in cut.rows]
+    assert numbers[-1] - numbers[0] >= len(numbers)  # lessons wait behind a hole
+    assert cut.summary["convergence"]["hypervolume"][-1] == pytest.approx(1.0)

@@ -73,3 +73,30 @@ def test_many_rows_do_not_wait_for_more(tmp_path: Path, monkeypatch: pytest.Monk
     store.add_rows([row_of("trial", trial(9))], set())
     assert len(stored(path)) == 10
     store.close()
+
+
+def test_failed_trials_that_fail_again_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / STORE
+    store, failed = opened(path), Evaluation(state="failed", reason="broken")
+    for number in range(4):
+        row = trial(number)
+        store.add(replace(row, evaluation=failed) if number % 2 else row)
+    store.flush()
+    store.forget_failures()
+    again = [replace(trial(number), evaluation=failed) for number in (1, 3)]
+    store.add_rows([row_of("trial", one) for one in again], {("metrics", ("m",))})
+    store.close()
+    assert [(one.number, one.state) for one in stored(path)] == [
+        (0, "complete"), (1, "failed"), (2, "complete"), (3, "failed"),
+    ]  # fmt: skip
+
+
+def test_trials_are_dropped_by_their_numbers(tmp_path: Path) -> None:
+    path = tmp_path / STORE
+    store = opened(path)
+    for number in range(6):
+        store.add(trial(number))
+    store.flush()
+    store.forget([1, 4])
+    store.close()
+    assert [one.number for one in stored(path)] == [0, 2, 3, 5]
