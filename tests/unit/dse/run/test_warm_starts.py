@@ -237,7 +237,7 @@ def test_lessons_that_a_search_of_all_designs_has_found_are_no_rows(
     few: tuple[Path, str], tmp_path: Path
 ) -> None:
     file, before = few
-    options = {"sampler": "tpe", "executor": "serial", "learn_from": [before]}
+    options: dict[str, Any] = {"sampler": "tpe", "executor": "serial", "learn_from": [before]}
     for trials, resume in ((146, False), (206, True)):
         warm = run_study(file, trials=trials, out=tmp_path / "out", resume=resume, **options)
         assert [row.number for row in warm.rows] == list(range(144))
@@ -247,7 +247,8 @@ def test_lessons_that_a_search_of_all_designs_has_found_are_no_rows(
 @pytest.mark.parametrize("sampler", ["random", "tpe", "design"])
 def test_islands_evaluate_lessons_whatever_proposes(few: tuple[Path, str], sampler: str) -> None:
     file, before = few
-    options = {"sampler": sampler, "executor": "serial", "islands": 2, "trials": 40}
+    options: dict[str, Any] = {"sampler": sampler, "islands": 2, "trials": 40}
+    options["executor"] = "serial"
     cold = run_study(file, **options)
     warm = run_study(file, learn_from=[before], **options)
     lessons = learned_designs(load_study_file(file, {"search.learn_from": [before]})).designs
