@@ -44,6 +44,7 @@ from dse.run.islands.messages import Made, Order, Report
 from dse.run.islands.rounds import Rounds
 from dse.run.terms import Hooks
 from dse.store.folder import StudyFolder
+from dse.store.packed import pack_rows
 from dse.store.rows import row_of
 from dse.study.compile import Study, load_study_file
 from dse.study.kept import KeptTrials
@@ -57,7 +58,7 @@ EVALUATIONS_MS = (1, 10, 100)
 SPREAD = 0.03
 """Standard deviation of the time of a batch, as a part of it: ten trials that vary by 10 % each."""
 ROUNDS, LEAST_ROUNDS = 8, 3
-MOST_TRIALS = 800_000
+MOST_TRIALS = 3_000_000
 BY_VALUE_BYTES = 100_000
 """Bytes of news up to which each order holds them."""
 
@@ -112,10 +113,12 @@ class SleepingIslands(Crew):
         trials, kept = [self._trial(number) for number in numbers], KeptTrials()
         kept.extend(trials)
         known = [self._random.getrandbits(62) + 1 for _ in range(2 * order.share)]
+        plain, packed_rows = pack_rows([row_of("trial", trial) for trial in trials])
         made = Made(
             trials=kept,
             outcomes=outcomes_of(trials, known, tuple(self._found.evaluation.objectives)),
-            rows=[row_of("trial", trial) for trial in trials],
+            rows=plain,
+            packed=packed_rows,
             named=kept.named(),
         )
         report = Report(
@@ -172,6 +175,7 @@ def run_islands(study: Study, found: Trial, islands: int, evaluation_ms: float) 
         hooks = Hooks(
             finished=folder.writer.add,
             filed=folder.writer.add_rows,
+            packed=folder.writer.add_packed,
             folded=lambda trial, duplicates: None,
             stopping=lambda: False,
         )

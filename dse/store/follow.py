@@ -5,6 +5,7 @@ from pathlib import Path
 from dse.store.errors import STORE
 from dse.store.reader import StoreReader, reading
 from dse.store.rows import Total, end_of, trials_of
+from dse.store.unpacked import Unpacked
 from dse.study.trials import Trial
 
 
@@ -24,6 +25,7 @@ class StoreFollower:
         self.last_s = 0.0
         self._checksums: list[int] = []  # of the trials before the first gap
         self._totals = (Total(), Total())
+        self._unpacked = Unpacked()
 
     def follow(self) -> bool:
         """Take in what has come since; all anew where rows have changed or gone.
@@ -34,7 +36,7 @@ class StoreFollower:
         Raises:
             ConfigError: There is no store, or it is damaged.
         """
-        with reading(self._path) as store:
+        with reading(self._path, self._unpacked) as store:
             totals = store.total(), store.total("refined")
             if totals == self._totals:
                 return False

@@ -60,6 +60,10 @@ class Total:
         """With more rows."""
         return Total(self.rows + len(rows), self.checksums + sum(row[0] for row in rows))
 
+    def with_total(self, further: "Total") -> "Total":
+        """With the rows that *further* is of."""
+        return Total(self.rows + further.rows, self.checksums + further.checksums)
+
     def minus(self, rows: Sequence[Row]) -> "Total":
         """Without some of its rows."""
         return Total(self.rows - len(rows), self.checksums - sum(row[0] for row in rows))

@@ -53,7 +53,7 @@ class IslandRows(Sequence[Trial]):
         if not is_new.all():
             at, places = np.array(numbers)[is_new], places[is_new]
             outcomes = outcomes[is_new]
-        self._table["place"][at] = places
+        self._table["place"][at], self._table["repeats"][at] = places, -1
         for name in self._outcomes:
             self._table[name][at] = outcomes[name]
         self._end = max(self._end, numbers[-1] + 1)
@@ -144,9 +144,9 @@ class IslandRows(Sequence[Trial]):
         """Make room for *count* trials."""
         if count > len(self._table):
             size = max(_FIRST, 1 << (count - 1).bit_length())
-            larger = np.zeros(size, self._table.dtype)
-            larger["place"] = larger["repeats"] = -1
+            larger = np.empty(size, self._table.dtype)
             larger[: len(self._table)] = self._table
+            larger["place"][len(self._table) :] = -1  # others are written before they are read
             self._table = larger
 
 
