@@ -6,7 +6,8 @@ both ranks those apart.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -104,9 +105,16 @@ def _are_near(points: Points, count: int) -> Flags:
         sample = np.sort(points[:: len(points) // _SAMPLE], axis=0)
         for part in _CORNERS:
             corner = sample[int(part * len(sample))]
-            if np.count_nonzero((points <= corner).all(axis=1)) >= count:
-                return np.asarray(~(points > corner).all(axis=1))
+            below = zip(points.T, corner, strict=True)
+            if np.count_nonzero(_all_of(column <= most for column, most in below)) >= count:
+                above = zip(points.T, corner, strict=True)
+                return ~_all_of(column > least for column, least in above)
     return np.ones(len(points), bool)
+
+
+def _all_of(flags: Iterable[Flags]) -> Flags:
+    """(N,) True where all of *flags* are, column by column."""
+    return reduce(np.logical_and, flags)
 
 
 def _are_first(points: Points) -> Flags:
