@@ -8,7 +8,7 @@ rounds, reads reports, stores and folds trials, packs the news of each round. A 
 reports are those of one real design, feasible, with objectives as chance has them; all designs are
 taken for new ones. Large news lie where islands fetch them, as on Ray. A batch is what an island
 does in a round, 1 s long; a case ends after eight rounds, or fewer, at least three, where these are
-long.
+long. Packed rows stay packed: what becomes of them at the end of a study is not counted.
 Efficiency is the part of the time that islands are busy, from the start to the end of the last
 batch, beside what the model gives:
 
@@ -58,7 +58,8 @@ EVALUATIONS_MS = (1, 10, 100)
 SPREAD = 0.03
 """Standard deviation of the time of a batch, as a part of it: ten trials that vary by 10 % each."""
 ROUNDS, LEAST_ROUNDS = 8, 3
-MOST_TRIALS = 3_000_000
+MOST_TRIALS, LARGEST = 800_000, 3_000_000
+"""Trials of a case, of more rounds than the least and of the least."""
 BY_VALUE_BYTES = 100_000
 """Bytes of news up to which each order holds them."""
 
@@ -188,7 +189,6 @@ def run_islands(study: Study, found: Trial, islands: int, evaluation_ms: float) 
         with rare_collection():
             archipelago.run(crew, Limits(), folder.writer.flush_if_due, folder.writer.event)
         spent_s, cpu_s = crew.last_s - start_s, crew.driver_s() - cpu_s
-        folder.close()
     assert len(archipelago.trials) == trials
     return {
         "islands": islands,
@@ -258,7 +258,7 @@ def main() -> None:
         run_islands(study, found, islands, evaluation_ms)
         for evaluation_ms in EVALUATIONS_MS
         for islands in options.islands
-        if LEAST_ROUNDS * islands * BATCH_S * 1e3 / evaluation_ms <= MOST_TRIALS
+        if LEAST_ROUNDS * islands * BATCH_S * 1e3 / evaluation_ms <= LARGEST
     ]
     message_s, trial_s = fitted(rows)
     if options.figure:
