@@ -24,6 +24,7 @@ class StoreFollower:
         self.refined: list[Trial] = []
         self.last_s = 0.0
         self._checksums: list[int] = []  # of the trials before the first gap
+        self._behind: list[int] = []  # numbers of those after it
         self._totals = (Total(), Total())
         self._unpacked = Unpacked()
 
@@ -50,13 +51,18 @@ class StoreFollower:
         known = len(self._checksums)
         rows = store.rows_from(known)
         if Total(known, sum(self._checksums)).plus(rows) != store.total():
-            self._checksums, self.trials = [], {}
+            self._checksums, self._behind, self.trials = [], [], {}
             rows = store.rows_from(0)
+        for number in self._behind:
+            del self.trials[number]
+        self._behind = []
         for row, trial in zip(rows, trials_of(rows), strict=True):
             self.trials[trial.number] = trial
             self.last_s = max(self.last_s, end_of(row))
             if len(self._checksums) == trial.number:
                 self._checksums.append(row[0])
+            else:
+                self._behind.append(trial.number)
 
     @property
     def state(self) -> str:

@@ -146,7 +146,8 @@ def may_be_on_front(row: Row) -> bool:
 
 def _share_words(designs: Sequence[Design]) -> None:
     """Make words of *designs* one in memory with those of all others: few, and met often."""
-    knobs = [name for name, value in designs[0].items() if value.__class__ is str]
+    first = designs[0] if designs else {}
+    knobs = [name for name, value in first.items() if value.__class__ is str]
     for design in designs:
         for name in knobs:
             if (value := design.get(name)).__class__ is str:

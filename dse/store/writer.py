@@ -15,7 +15,7 @@ import numpy as np
 from dse.evaluate.metrics import Metrics
 from dse.store.errors import damaged, told_of_store
 from dse.store.packed import Packed, unpack_rows
-from dse.store.rows import Row, Total, row_of, sealed_row
+from dse.store.rows import Row, Total, row_of, sealed_row, unsound_rows
 from dse.store.taken import Numbers, Taken
 from dse.study.kept import Named
 from dse.study.trials import Trial
@@ -263,6 +263,8 @@ class StoreWriter:
         self.flush()
         with told_of_store(self._path):
             found = self._connection.execute("SELECT rowid FROM packed ORDER BY first").fetchall()
+        if len(found) != self._totals["packed"].rows:
+            raise damaged(self._path, "packed trials that are not all that were written")
         for first in range(0, len(found), _TURNED):
             part = [one for (one,) in found[first : first + _TURNED]]
             self._commit(partial(self._turn_some, part))
@@ -273,6 +275,8 @@ class StoreWriter:
         """Make rows by themselves of *values*; the total of all trials stays as it is."""
         where = f"FROM packed WHERE rowid IN ({', '.join('?' * len(values))})"
         packed = self._connection.execute(f"SELECT * {where}", values).fetchall()
+        if len(packed) != len(values) or unsound_rows("packed", packed):
+            raise damaged(self._path, "packed trials that are not as they were written")
         try:
             rows = sorted(unpack_rows(packed), key=itemgetter(1))
         except ValueError as error:
