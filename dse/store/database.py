@@ -54,8 +54,8 @@ _COLUMNS = {
 """Columns of each table, behind the checksum of a row.
 
 ``packed`` holds rows of ``trial``, many in one row of its own, until a driver that has nothing else
-to do turns them into rows by themselves. ``seal`` holds the totals of the others; that of ``trial``
-counts packed rows as well.
+to do turns them into rows by themselves; one that ``trial`` has stands in the place of a packed one
+with its number. ``seal`` holds the totals of the others; that of ``trial`` counts packed rows, too.
 """
 
 _SCHEMA = {

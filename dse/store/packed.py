@@ -33,10 +33,12 @@ class Packed(NamedTuple):
         row: That row: least and greatest number, count and checksums of them, and these as a text,
             compressed: column by column, numbers as JSON, texts one behind the other.
         numbers: (N,) of the trials.
+        checksums: (N,) of their rows.
     """
 
     row: Row
     numbers: NDArray[np.int64]
+    checksums: NDArray[np.uint32]
 
     @property
     def total(self) -> Total:
@@ -80,7 +82,8 @@ def _packed(rows: Sequence[Row], text: bytes) -> Packed:
     numbers, total = [row[1] for row in rows], Total().plus(rows)
     header = min(numbers), max(numbers), total.rows, total.checksums
     row = sealed_row("packed", (*header, zlib.compress(text, _LEVEL)))
-    return Packed(row, np.array(numbers, np.int64))
+    checksums = np.array([row[0] for row in rows], np.uint32)
+    return Packed(row, np.array(numbers, np.int64), checksums)
 
 
 def unpack_rows(packed: Iterable[Row]) -> Iterator[Row]:

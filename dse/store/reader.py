@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from heapq import merge
-from itertools import islice
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from sys import byteorder
@@ -82,17 +82,19 @@ class StoreReader:
 
     def numbers(self) -> Iterator[int]:
         """Numbers of all trials that are no repeats, in ask order; not checked by themselves."""
+        if self._total("packed").rows:
+            yield from (row[1] for row in self._trial_rows(0) if row[-2] is None)
+            return
         statement = "SELECT number FROM trial WHERE repeats IS NULL ORDER BY number"
-        plain = (number for (number,) in self._connection.execute(statement))
-        packed = (row[1] for row in self._with_unpacked().rows(0) if row[-2] is None)
-        yield from merge(plain, packed)
+        for row in self._connection.execute(statement):
+            yield row[0]
 
     def numbered(self, numbers: Iterable[int]) -> Iterator[tuple[Trial, float]]:
         """The trials with *numbers*, in their order, and the Unix times at which they came in."""
         statement = "SELECT * FROM trial WHERE number = ?"
         for number in numbers:
             rows = self._connection.execute(statement, (number,)).fetchall()
-            rows += self._with_unpacked().row(number)
+            rows = rows or self._with_unpacked().row(number)
             if len(rows) != 1:
                 raise damaged(self._path, f"no trial {number}")
             self._check("trial", rows)
@@ -129,7 +131,10 @@ class StoreReader:
         statement = "SELECT * FROM trial WHERE number >= ? ORDER BY number"
         plain = self._connection.execute(statement, (number,))
         packed = self._with_unpacked().rows(number)
-        return merge(plain, packed, key=itemgetter(1)) if self._total("packed").rows else plain
+        if not self._total("packed").rows:
+            return plain
+        every = groupby(merge(plain, packed, key=itemgetter(1)), key=itemgetter(1))
+        return (next(rows) for _, rows in every)  # packed ones come behind those by themselves
 
     def _sound_rows(self, table: str) -> Iterator[list[Row]]:
         """All rows of ``trial`` or ``refined``, part by part."""

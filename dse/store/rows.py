@@ -64,6 +64,10 @@ class Total:
         """With the rows that *further* is of."""
         return Total(self.rows + further.rows, self.checksums + further.checksums)
 
+    def without_total(self, gone: "Total") -> "Total":
+        """Without the rows that *gone* is of."""
+        return Total(self.rows - gone.rows, self.checksums - gone.checksums)
+
     def minus(self, rows: Sequence[Row]) -> "Total":
         """Without some of its rows."""
         return Total(self.rows - len(rows), self.checksums - sum(row[0] for row in rows))

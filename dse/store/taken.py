@@ -1,9 +1,11 @@
-"""Numbers of the trials in a store, of which some are packed: a byte for each."""
+"""Numbers of the trials in a store, of which some are packed: five bytes for each."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dse.store.rows import Total
 
 Numbers = Sequence[int] | NDArray[np.int64]
 
@@ -20,6 +22,7 @@ class Taken:
     def __init__(self, numbers: NDArray[np.int64]) -> None:
         """*numbers*: of rows that are not packed."""
         self._states = np.zeros(_FIRST, np.uint8)
+        self._checksums = np.zeros(_FIRST, np.uint32)  # of packed rows
         self._set(numbers, _PLAIN)
 
     def are_free(self, numbers: Numbers) -> bool:
@@ -28,18 +31,23 @@ class Taken:
         within = every[every < len(self._states)]
         return bool(every.max(initial=0) < _MOST and not self._states[within].any())
 
-    def are_packed(self, numbers: Numbers) -> bool:
-        """True if a row with one of *numbers* is packed."""
+    def add(self, numbers: Numbers) -> Total:
+        """Take *numbers* for rows by themselves.
+
+        Returns:
+            Number and checksum of the packed rows in whose place these are from now on.
+        """
         every = np.asarray(numbers, np.int64)
-        return bool((self._states[every[every < len(self._states)]] == _PACKED).any())
+        every = np.unique(every) if every.size > 1 else every
+        within = every[every < len(self._states)]
+        gone = within[self._states[within] == _PACKED]
+        self._set(every, _PLAIN)
+        return Total(gone.size, int(self._checksums[gone].sum(dtype=np.uint64)))
 
-    def add(self, numbers: Numbers) -> None:
-        """Take *numbers* for rows by themselves."""
-        self._set(np.asarray(numbers, np.int64), _PLAIN)
-
-    def add_packed(self, numbers: NDArray[np.int64]) -> None:
-        """Take *numbers*, which are free, for packed rows."""
+    def add_packed(self, numbers: NDArray[np.int64], checksums: NDArray[np.uint32]) -> None:
+        """Take *numbers*, which are free, for packed rows with these *checksums*."""
         self._set(numbers, _PACKED)
+        self._checksums[numbers] = checksums
 
     def unpack(self) -> None:
         """Note that no rows are packed any more."""
@@ -53,7 +61,7 @@ class Taken:
         numbers = numbers[numbers < _MOST]
         end = int(numbers.max(initial=0)) + 1
         if end > len(self._states):
-            larger = np.zeros(1 << (end - 1).bit_length(), np.uint8)
-            larger[: len(self._states)] = self._states
-            self._states = larger
+            further = (1 << (end - 1).bit_length()) - len(self._states)
+            self._states = np.concatenate([self._states, np.zeros(further, np.uint8)])
+            self._checksums = np.concatenate([self._checksums, np.zeros(further, np.uint32)])
         self._states[numbers] = state

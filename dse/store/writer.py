@@ -65,8 +65,8 @@ class StoreWriter:
     """The only one that writes to a store.
 
     Of many trials at once the rows are packed at first, and become rows by themselves when the
-    store is closed, or when some of them are to change; what a driver that was killed has left
-    packed, when it is opened. Either way no number is there twice.
+    store is closed; what a driver that was killed has left packed, when it is opened. A row by
+    itself stands in the place of a packed one with its number.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -85,6 +85,7 @@ class StoreWriter:
         self._new_rows: list[Row] = []  # whose numbers the store has not
         self._new_packed: list[Packed] = []
         self._taken: Taken | None = None  # once rows are packed
+        self._hidden = Total()  # packed rows that others are to take the place of
         self._news: list[_Change] = []
         self._oldest_s = 0.0
         self._turn()
@@ -124,7 +125,7 @@ class StoreWriter:
         for one in packed:
             if self._taken.are_free(one.numbers):
                 self._begin_wait()
-                self._taken.add_packed(one.numbers)
+                self._taken.add_packed(one.numbers, one.checksums)
                 self._new_packed.append(one)
             else:
                 self.add_rows(list(unpack_rows([one.row])), named)
@@ -149,9 +150,7 @@ class StoreWriter:
     def _take(self, numbers: Numbers) -> None:
         """Take numbers for rows by themselves."""
         if self._taken is not None:
-            if self._taken.are_packed(numbers):
-                self._turn()
-            self._taken.add(numbers)
+            self._hidden = self._hidden.with_total(self._taken.add(numbers))
 
     def add_refined(self, trial: Trial) -> None:
         """Write down what became of a trial at a finer level: these are few, and take long.
@@ -230,7 +229,7 @@ class StoreWriter:
         if not self._news and not self._new_rows and not self._new_packed:
             return
         self._commit(self._changed)
-        self._news, self._new_rows, self._new_packed = [], [], []
+        self._news, self._new_rows, self._new_packed, self._hidden = [], [], [], Total()
 
     def _commit(self, change: Callable[[dict[str, Total]], None]) -> None:
         """Make a change, which brings the totals of the tables up to date, whole or not at all."""
@@ -281,7 +280,7 @@ class StoreWriter:
             rows = sorted(unpack_rows(packed), key=itemgetter(1))
         except ValueError as error:
             raise damaged(self._path, str(error)) from None
-        self._insert("trial", rows)
+        self._insert("trial", rows, "ON CONFLICT (number) DO NOTHING")
         self._connection.execute(f"DELETE {where}", values)
         totals["packed"] = totals["packed"].minus(packed)
 
@@ -292,6 +291,7 @@ class StoreWriter:
         totals["packed"] = totals["packed"].plus(packed)
         for one in self._new_packed:
             totals["trial"] = totals["trial"].with_total(one.total)
+        totals["trial"] = totals["trial"].without_total(self._hidden)
         if self._new_rows and self._are_added():
             totals["trial"] = totals["trial"].plus(self._new_rows)
         elif self._new_rows:
@@ -314,10 +314,11 @@ class StoreWriter:
             return False
         return True
 
-    def _insert(self, table: str, rows: Sequence[Row]) -> None:
+    def _insert(self, table: str, rows: Sequence[Row], otherwise: str = "") -> None:
         if rows:
             places = ", ".join("?" * len(rows[0]))
-            self._connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
+            statement = f"INSERT INTO {table} VALUES ({places}) {otherwise}"
+            self._connection.executemany(statement, rows)
 
     def close(self) -> None:
         """Commit and close; the log is folded into the store, so that one file can be copied."""
