@@ -69,8 +69,7 @@ apart, and a page that was to hold them in order would be written once for each.
 
 TRIALS_BY_THEMSELVES = f"""
 CREATE TABLE trial (checksum INTEGER NOT NULL, {_COLUMNS["trial"]}, value INTEGER NOT NULL);
-CREATE UNIQUE INDEX trial_by_number ON trial (number);
-CREATE INDEX trial_by_value ON trial (value)"""
+CREATE UNIQUE INDEX trial_by_number ON trial (number)"""
 """Rows of trials out of packed values, with the number of theirs."""
 
 SEALED = tuple(name for name in _COLUMNS if name != "seal")

@@ -37,12 +37,19 @@ class Taken:
         Returns:
             Number and checksum of the packed rows in whose place these are from now on.
         """
-        every = np.asarray(numbers, np.int64)
-        every = np.unique(every) if every.size > 1 else every
+        if len(numbers) == 1 and numbers[0] < len(self._states):
+            return self._add_one(int(numbers[0]))
+        every = np.unique(np.asarray(numbers, np.int64))
         within = every[every < len(self._states)]
         gone = within[self._states[within] == _PACKED]
         self._set(every, _PLAIN)
         return Total(gone.size, int(self._checksums[gone].sum(dtype=np.uint64)))
+
+    def _add_one(self, number: int) -> Total:
+        """``add`` for one number, of rows that come one by one."""
+        was_packed = self._states[number] == _PACKED
+        self._states[number] = _PLAIN
+        return Total(1, int(self._checksums[number])) if was_packed else Total()
 
     def add_packed(self, numbers: NDArray[np.int64], checksums: NDArray[np.uint32]) -> None:
         """Take *numbers*, which are free, for packed rows with these *checksums*."""
