@@ -8,7 +8,7 @@ rounds, reads reports, stores and folds trials, packs the news of each round. A 
 reports are those of one real design, feasible, with objectives as chance has them; all designs are
 taken for new ones. Large news lie where islands fetch them, as on Ray. A batch is what an island
 does in a round, 1 s long; a case ends after eight rounds, or fewer, at least three, where these are
-long.
+long. Packed rows stay packed: what becomes of them at the end of a study is not counted.
 Efficiency is the part of the time that islands are busy, from the start to the end of the last
 batch, beside what the model gives:
 
@@ -44,6 +44,7 @@ from dse.run.islands.messages import Made, Order, Report
 from dse.run.islands.rounds import Rounds
 from dse.run.terms import Hooks
 from dse.store.folder import StudyFolder
+from dse.store.packed import pack_rows
 from dse.store.rows import row_of
 from dse.study.compile import Study, load_study_file
 from dse.study.kept import KeptTrials
@@ -57,7 +58,8 @@ EVALUATIONS_MS = (1, 10, 100)
 SPREAD = 0.03
 """Standard deviation of the time of a batch, as a part of it: ten trials that vary by 10 % each."""
 ROUNDS, LEAST_ROUNDS = 8, 3
-MOST_TRIALS = 800_000
+MOST_TRIALS, LARGEST = 800_000, 3_000_000
+"""Trials of a case, of more rounds than the least and of the least."""
 BY_VALUE_BYTES = 100_000
 """Bytes of news up to which each order holds them."""
 
@@ -108,14 +110,23 @@ class SleepingIslands(Crew):
 
     def _report(self, order: Order) -> Report:
         start_s = time.process_time()
+        packed = self._message(order)
+        self.prepared_s += time.process_time() - start_s
+        found: Report = pickle.loads(packed)
+        return found
+
+    def _message(self, order: Order) -> bytes:
+        """Message of an island, whose own values go before the driver's time counts."""
         numbers = self._rounds.numbers(order.island, order.turn)[: order.share]
         trials, kept = [self._trial(number) for number in numbers], KeptTrials()
         kept.extend(trials)
         known = [self._random.getrandbits(62) + 1 for _ in range(2 * order.share)]
+        plain, packed_rows = pack_rows([row_of("trial", trial) for trial in trials])
         made = Made(
             trials=kept,
             outcomes=outcomes_of(trials, known, tuple(self._found.evaluation.objectives)),
-            rows=[row_of("trial", trial) for trial in trials],
+            rows=plain,
+            packed=packed_rows,
             named=kept.named(),
         )
         report = Report(
@@ -124,10 +135,7 @@ class SleepingIslands(Crew):
             count=order.share,
             made=Shared(pickle.dumps(made, 5)),
         )
-        packed = pickle.dumps(report, 5)
-        self.prepared_s += time.process_time() - start_s
-        found: Report = pickle.loads(packed)
-        return found
+        return pickle.dumps(report, 5)
 
     def _trial(self, number: int) -> Trial:
         """The real trial, as good as chance has it."""
@@ -172,6 +180,7 @@ def run_islands(study: Study, found: Trial, islands: int, evaluation_ms: float) 
         hooks = Hooks(
             finished=folder.writer.add,
             filed=folder.writer.add_rows,
+            packed=folder.writer.add_packed,
             folded=lambda trial, duplicates: None,
             stopping=lambda: False,
         )
@@ -180,7 +189,6 @@ def run_islands(study: Study, found: Trial, islands: int, evaluation_ms: float) 
         with rare_collection():
             archipelago.run(crew, Limits(), folder.writer.flush_if_due, folder.writer.event)
         spent_s, cpu_s = crew.last_s - start_s, crew.driver_s() - cpu_s
-        folder.close()
     assert len(archipelago.trials) == trials
     return {
         "islands": islands,
@@ -250,7 +258,7 @@ def main() -> None:
         run_islands(study, found, islands, evaluation_ms)
         for evaluation_ms in EVALUATIONS_MS
         for islands in options.islands
-        if LEAST_ROUNDS * islands * BATCH_S * 1e3 / evaluation_ms <= MOST_TRIALS
+        if LEAST_ROUNDS * islands * BATCH_S * 1e3 / evaluation_ms <= LARGEST
     ]
     message_s, trial_s = fitted(rows)
     if options.figure:

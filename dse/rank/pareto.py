@@ -6,7 +6,8 @@ both ranks those apart.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -73,12 +74,47 @@ def foremost(points: Points, count: int, most: int) -> NDArray[np.int64]:
         count: Number of the places.
         most: Fronts that are told apart where there are more than two objectives, as of ``fronts``.
     """
-    found, rest, told = list[NDArray[np.int64]](), np.lexsort(points.T[::-1]), 0
-    while rest.size and told < count and (points.shape[1] <= 2 or len(found) < most):
-        is_first = _are_first(points[rest])
-        found.append(np.sort(rest[is_first]))
-        told, rest = told + found[-1].size, rest[~is_first]
+    found, told, is_flat = list[NDArray[np.int64]](), 0, points.shape[1] <= 2
+    are_left, rest = np.ones(len(points), bool), np.arange(len(points))
+    if is_flat:
+        rest = _in_order(points, rest[_are_near(points, count)])
+    while rest.size and told < count and (is_flat or len(found) < most):
+        near = rest if is_flat else _in_order(points, rest[_are_near(points[rest], 1)])
+        first = near[_are_first(points[near])]
+        found.append(np.sort(first))
+        told, are_left[first] = told + first.size, False
+        rest = rest[are_left[rest]]
     return np.concatenate([*found, np.sort(rest)])[:count]
+
+
+def _in_order(points: Points, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places of *points* so sorted that none beats one before it."""
+    return places[np.lexsort(points[places].T[::-1])]
+
+
+_SAMPLE, _CORNERS = 1 << 12, (1 / 256, 1 / 64, 1 / 16, 1 / 4)
+"""Points that tell where others lie, and parts of them that are tried as corners."""
+
+
+def _are_near(points: Points, count: int) -> Flags:
+    """(N,) True of all *points* but some that *count* others are below in every objective.
+
+    These are on no front before those others are, nor is any that they dominate.
+    """
+    if len(points) > 2 * _SAMPLE:
+        sample = np.sort(points[:: len(points) // _SAMPLE], axis=0)
+        for part in _CORNERS:
+            corner = sample[int(part * len(sample))]
+            below = zip(points.T, corner, strict=True)
+            if np.count_nonzero(_all_of(column <= most for column, most in below)) >= count:
+                above = zip(points.T, corner, strict=True)
+                return ~_all_of(column > least for column, least in above)
+    return np.ones(len(points), bool)
+
+
+def _all_of(flags: Iterable[Flags]) -> Flags:
+    """(N,) True where all of *flags* are, column by column."""
+    return reduce(np.logical_and, flags)
 
 
 def _are_first(points: Points) -> Flags:

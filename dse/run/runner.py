@@ -43,6 +43,7 @@ from dse.space import Design
 from dse.store.errors import StoreError
 from dse.store.folder import MAX_ROWS, REPORT, StudyFolder
 from dse.store.live import LiveStorage
+from dse.store.packed import Packed
 from dse.store.rows import Row
 from dse.study.compile import Study
 from dse.study.kept import Named
@@ -241,6 +242,7 @@ class Runner:
             pausing=self._is_deserted,
             ending=self._ending,
             filed=self._filed,
+            packed=self._packed,
             dropped=self._dropped,
             all_folded=self._listeners.all_folded,
             provenance=self._provenance,
@@ -337,6 +339,10 @@ class Runner:
     def _filed(self, rows: Sequence[Row], named: Named) -> None:
         if self._folder is not None:
             self._folder.writer.add_rows(rows, named)
+
+    def _packed(self, packed: Sequence[Packed], named: Named) -> None:
+        if self._folder is not None:
+            self._folder.writer.add_packed(packed, named)
 
     def _ended(
         self, run: Callable[[], None], state: Callable[[], tuple[list[Trial], int]]

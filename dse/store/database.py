@@ -46,10 +46,17 @@ _COLUMNS = {
     "trial": f"number INTEGER NOT NULL, {_OUTCOME}",
     "refined": f"number INTEGER NOT NULL, {_OUTCOME}",
     "field": "part TEXT NOT NULL, name TEXT NOT NULL",
+    "packed": "first INTEGER NOT NULL, last INTEGER NOT NULL, count INTEGER NOT NULL, "
+    "checksums INTEGER NOT NULL, rows BLOB NOT NULL",
     "event": "unix_s REAL NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL",
     "seal": "name TEXT NOT NULL, rows INTEGER NOT NULL, checksums INTEGER NOT NULL",
 }
-"""Columns of each table, behind the checksum of a row; ``seal`` holds the others' totals."""
+"""Columns of each table, behind the checksum of a row.
+
+``packed`` holds rows of ``trial``, many in one row of its own, until a driver that has nothing else
+to do turns them into rows by themselves; one that ``trial`` has stands in the place of a packed one
+with its number. ``seal`` holds the totals of the others; that of ``trial`` counts packed rows, too.
+"""
 
 _SCHEMA = {
     name: f"CREATE TABLE {name} (checksum INTEGER NOT NULL, {columns})"
@@ -59,6 +66,11 @@ _SCHEMA = {
 _SCHEMA["trial_by_number"] = "CREATE UNIQUE INDEX trial_by_number ON trial (number)"
 """Order of the trials, whose rows lie as they came: those of many islands at once have numbers far
 apart, and a page that was to hold them in order would be written once for each."""
+
+TRIALS_BY_THEMSELVES = f"""
+CREATE TABLE trial (checksum INTEGER NOT NULL, {_COLUMNS["trial"]}, value INTEGER NOT NULL);
+CREATE UNIQUE INDEX trial_by_number ON trial (number)"""
+"""Rows of trials out of packed values, with the number of theirs."""
 
 SEALED = tuple(name for name in _COLUMNS if name != "seal")
 

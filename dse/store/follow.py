@@ -5,6 +5,7 @@ from pathlib import Path
 from dse.store.errors import STORE
 from dse.store.reader import StoreReader, reading
 from dse.store.rows import Total, end_of, trials_of
+from dse.store.unpacked import Unpacked
 from dse.study.trials import Trial
 
 
@@ -23,7 +24,9 @@ class StoreFollower:
         self.refined: list[Trial] = []
         self.last_s = 0.0
         self._checksums: list[int] = []  # of the trials before the first gap
+        self._behind: list[int] = []  # numbers of those after it
         self._totals = (Total(), Total())
+        self._unpacked = Unpacked()
 
     def follow(self) -> bool:
         """Take in what has come since; all anew where rows have changed or gone.
@@ -34,7 +37,7 @@ class StoreFollower:
         Raises:
             ConfigError: There is no store, or it is damaged.
         """
-        with reading(self._path) as store:
+        with reading(self._path, self._unpacked) as store:
             totals = store.total(), store.total("refined")
             if totals == self._totals:
                 return False
@@ -48,13 +51,18 @@ class StoreFollower:
         known = len(self._checksums)
         rows = store.rows_from(known)
         if Total(known, sum(self._checksums)).plus(rows) != store.total():
-            self._checksums, self.trials = [], {}
+            self._checksums, self._behind, self.trials = [], [], {}
             rows = store.rows_from(0)
+        for number in self._behind:
+            del self.trials[number]
+        self._behind = []
         for row, trial in zip(rows, trials_of(rows), strict=True):
             self.trials[trial.number] = trial
             self.last_s = max(self.last_s, end_of(row))
             if len(self._checksums) == trial.number:
                 self._checksums.append(row[0])
+            else:
+                self._behind.append(trial.number)
 
     @property
     def state(self) -> str:

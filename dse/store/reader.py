@@ -5,6 +5,9 @@ import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from heapq import merge
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from sys import byteorder
 from typing import TypeVar
@@ -12,20 +15,24 @@ from typing import TypeVar
 from dse.store.database import MAX_FIELDS, open_to_read
 from dse.store.errors import LOG_RULE, damaged, told_of_store
 from dse.store.rows import Row, Total, end_of, trials_of, unsound_rows
+from dse.store.unpacked import Unpacked
 from dse.study.trials import Trial
 from simcore import ConfigError, no_collection
 
 _TOGETHER = 256
 """Rows that are decoded at once."""
 
+_LEAST_NUMBER = -(2**63)
+
 T = TypeVar("T")
 
 
 class StoreReader:
-    """One state of a store, whatever a driver writes meanwhile."""
+    """One state of a store, whatever a driver writes meanwhile; packed rows are as all others."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, unpacked: Unpacked) -> None:
         self._connection, self._path = connection, path
+        self._unpacked, self._is_unpacked = unpacked, False
         connection.execute("BEGIN")
         self._totals = {}
         for seal in connection.execute("SELECT * FROM seal").fetchall():
@@ -65,8 +72,7 @@ class StoreReader:
 
     def rows_from(self, number: int) -> list[Row]:
         """Rows of trials from *number* on, each checked by itself, in ask order."""
-        statement = "SELECT * FROM trial WHERE number >= ? ORDER BY number"
-        rows = self._connection.execute(statement, (number,)).fetchall()
+        rows = list(self._trial_rows(number))
         self._check("trial", rows)
         return rows
 
@@ -76,6 +82,9 @@ class StoreReader:
 
     def numbers(self) -> Iterator[int]:
         """Numbers of all trials that are no repeats, in ask order; not checked by themselves."""
+        if self._total("packed").rows:
+            yield from (row[1] for row in self._trial_rows(0) if row[-2] is None)
+            return
         statement = "SELECT number FROM trial WHERE repeats IS NULL ORDER BY number"
         for row in self._connection.execute(statement):
             yield row[0]
@@ -85,6 +94,7 @@ class StoreReader:
         statement = "SELECT * FROM trial WHERE number = ?"
         for number in numbers:
             rows = self._connection.execute(statement, (number,)).fetchall()
+            rows = rows or self._with_unpacked().row(number)
             if len(rows) != 1:
                 raise damaged(self._path, f"no trial {number}")
             self._check("trial", rows)
@@ -109,11 +119,31 @@ class StoreReader:
             raise damaged(self._path, f"no seal of the table {table}")
         return self._totals[table]
 
+    def _with_unpacked(self) -> Unpacked:
+        """Rows of trials that the store holds packed."""
+        if not self._is_unpacked:
+            self._unpacked.update(self._connection, self._path, self._total("packed"))
+            self._is_unpacked = True
+        return self._unpacked
+
+    def _trial_rows(self, number: int) -> Iterator[Row]:
+        """Rows of trials from *number* on, in ask order, packed or not."""
+        statement = "SELECT * FROM trial WHERE number >= ? ORDER BY number"
+        plain = self._connection.execute(statement, (number,))
+        packed = self._with_unpacked().rows(number)
+        if not self._total("packed").rows:
+            return plain
+        every = groupby(merge(plain, packed, key=itemgetter(1)), key=itemgetter(1))
+        return (next(rows) for _, rows in every)  # packed ones come behind those by themselves
+
     def _sound_rows(self, table: str) -> Iterator[list[Row]]:
         """All rows of ``trial`` or ``refined``, part by part."""
-        rows = self._connection.execute(f"SELECT * FROM {table} ORDER BY number")
+        if table == "trial":
+            rows = self._trial_rows(_LEAST_NUMBER)
+        else:
+            rows = self._connection.execute(f"SELECT * FROM {table} ORDER BY number")
         total, last = Total(), -1
-        while part := rows.fetchmany(_TOGETHER):
+        while part := list(islice(rows, _TOGETHER)):
             self._check(table, part)
             numbers = [last, *(row[1] for row in part)]
             if numbers != sorted(numbers):  # pages have changed places
@@ -146,11 +176,14 @@ class StoreReader:
 
 
 @contextmanager
-def reading(path: Path, *, to_mend: bool = False) -> Iterator[StoreReader]:
+def reading(
+    path: Path, unpacked: Unpacked | None = None, *, to_mend: bool = False
+) -> Iterator[StoreReader]:
     """The store at *path*, to be read.
 
     Args:
         path: The store.
+        unpacked: Keeps what was packed, for those who read again; None: nobody does.
         to_mend: Whether what a damaged log has lost will be evaluated again.
 
     Raises:
@@ -161,7 +194,7 @@ def reading(path: Path, *, to_mend: bool = False) -> Iterator[StoreReader]:
         try:
             if not to_mend:
                 check_log(path)
-            yield StoreReader(connection, path)
+            yield StoreReader(connection, path, unpacked or Unpacked())
         except ConfigError:
             raise
         except (ValueError, TypeError, AttributeError, RecursionError) as error:

@@ -60,6 +60,14 @@ class Total:
         """With more rows."""
         return Total(self.rows + len(rows), self.checksums + sum(row[0] for row in rows))
 
+    def with_total(self, further: "Total") -> "Total":
+        """With the rows that *further* is of."""
+        return Total(self.rows + further.rows, self.checksums + further.checksums)
+
+    def without_total(self, gone: "Total") -> "Total":
+        """Without the rows that *gone* is of."""
+        return Total(self.rows - gone.rows, self.checksums - gone.checksums)
+
     def minus(self, rows: Sequence[Row]) -> "Total":
         """Without some of its rows."""
         return Total(self.rows - len(rows), self.checksums - sum(row[0] for row in rows))
@@ -142,7 +150,8 @@ def may_be_on_front(row: Row) -> bool:
 
 def _share_words(designs: Sequence[Design]) -> None:
     """Make words of *designs* one in memory with those of all others: few, and met often."""
-    knobs = [name for name, value in designs[0].items() if value.__class__ is str]
+    first = designs[0] if designs else {}
+    knobs = [name for name, value in first.items() if value.__class__ is str]
     for design in designs:
         for name in knobs:
             if (value := design.get(name)).__class__ is str:

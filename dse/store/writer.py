@@ -2,15 +2,21 @@
 
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dse.evaluate.metrics import Metrics
-from dse.store.errors import told_of_store
-from dse.store.rows import Row, Total, row_of, sealed_row
+from dse.store.errors import damaged, told_of_store
+from dse.store.packed import Packed, unpack_rows
+from dse.store.rows import Row, Total, row_of, sealed_row, unsound_rows
+from dse.store.taken import Numbers, Taken
 from dse.study.kept import Named
 from dse.study.trials import Trial
 
@@ -23,6 +29,12 @@ BATCH_ROWS = 400
 MOST_ROWS = 1 << 13
 """Rows of many trials at once at most that wait: as many as come within ``BATCH_S`` from thousands
 of workers. Numbers of islands lie far apart, and a page that takes several rows is written once."""
+
+MOST_PACKED = 1 << 7
+"""Packed values at most that wait."""
+
+_TURNED = 32
+"""Packed values that become rows by themselves in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +62,12 @@ class _Change:
 
 
 class StoreWriter:
-    """The only one that writes to a store."""
+    """The only one that writes to a store.
+
+    Of many trials at once the rows are packed at first, and become rows by themselves when the
+    store is closed; what a driver that was killed has left packed, when it is opened. A row by
+    itself stands in the place of a packed one with its number.
+    """
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection, self._path = connection, path
@@ -66,8 +83,12 @@ class StoreWriter:
         }
         self._rows: list[Row] = []
         self._new_rows: list[Row] = []  # whose numbers the store has not
+        self._new_packed: list[Packed] = []
+        self._taken: Taken | None = None  # once rows are packed
+        self._hidden = Total()  # packed rows that others are to take the place of
         self._news: list[_Change] = []
         self._oldest_s = 0.0
+        self._turn()
 
     def add(self, trial: Trial) -> None:
         """Write a trial down, now or within ``BATCH_S`` if ``flush_if_due`` is called.
@@ -75,6 +96,7 @@ class StoreWriter:
         Raises:
             StoreError: The store cannot be written any more.
         """
+        self._take([trial.number])
         self._begin_wait()
         self._rows.append(row_of("trial", trial))
         self._note_fields("constraints", trial.evaluation.constraints)
@@ -91,14 +113,44 @@ class StoreWriter:
             rows: The rows, of numbers that were not written before, as a rule.
             named: Names of their constraints and metrics.
         """
+        self._take([row[1] for row in rows])
         self._begin_wait()
         self._new_rows += rows
+        self._note_all(named)
+
+    def add_packed(self, packed: Sequence[Packed], named: Named) -> None:
+        """Write down trials whose rows somebody else has made and packed; see ``add_rows``."""
+        if self._taken is None:
+            self._taken = self._numbers_now()
+        for one in packed:
+            if self._taken.are_free(one.numbers):
+                self._begin_wait()
+                self._taken.add_packed(one.numbers, one.checksums)
+                self._new_packed.append(one)
+            else:
+                self.add_rows(list(unpack_rows([one.row])), named)
+        self._note_all(named)
+
+    def _note_all(self, named: Named) -> None:
+        """Write down many trials, now or a little later, whose values have such names."""
         for part, names in named:
             self._note_names(part, names)
-        if len(self._new_rows) >= MOST_ROWS:
+        if len(self._new_rows) >= MOST_ROWS or len(self._new_packed) >= MOST_PACKED:
             self.flush()
         else:
             self.flush_if_due()
+
+    def _numbers_now(self) -> Taken:
+        """Numbers of all rows, none of which is packed yet."""
+        self.flush()
+        with told_of_store(self._path):
+            found = self._connection.execute("SELECT number FROM trial")
+            return Taken(np.fromiter((number for (number,) in found), np.int64))
+
+    def _take(self, numbers: Numbers) -> None:
+        """Take numbers for rows by themselves."""
+        if self._taken is not None:
+            self._hidden = self._hidden.with_total(self._taken.add(numbers))
 
     def add_refined(self, trial: Trial) -> None:
         """Write down what became of a trial at a finer level: these are few, and take long.
@@ -142,13 +194,16 @@ class StoreWriter:
     def forget_from(self, number: int) -> None:
         """Drop the trials from *number* on, to be proposed anew."""
         self._drop("number >= ?", (number,))
+        if self._taken is not None:
+            self._taken.forget_from(number)
 
     def forget(self, numbers: Sequence[int]) -> None:
-        """Drop the trials with *numbers*."""
+        """Drop the trials with *numbers*, all of which are stored."""
         self._drop(f"number IN ({', '.join('?' * len(numbers))})", numbers)
 
     def _drop(self, gone: str, given: Sequence[Any]) -> None:
         """Drop trials at once: those that come later may have the same numbers."""
+        self._turn()
         for table in ("trial", "refined"):
             self._news.append(_Change(table, gone, given))
         self.flush()
@@ -156,13 +211,17 @@ class StoreWriter:
     def _put(self, table: str, gone: str, given: Sequence[Any], values: Row) -> None:
         self._news.append(_Change(table, gone, given, [sealed_row(table, values)]))
 
+    @property
+    def _has_waiting(self) -> bool:
+        return bool(self._rows or self._new_rows or self._new_packed)
+
     def _begin_wait(self) -> None:
-        if not self._rows and not self._new_rows:
+        if not self._has_waiting:
             self._oldest_s = time.monotonic()
 
     def flush_if_due(self) -> None:
         """Commit rows that have waited long enough."""
-        if (self._rows or self._new_rows) and time.monotonic() - self._oldest_s >= BATCH_S:
+        if self._has_waiting and time.monotonic() - self._oldest_s >= BATCH_S:
             self.flush()
 
     def flush(self) -> None:
@@ -174,26 +233,72 @@ class StoreWriter:
         if self._rows:
             self._news.append(_Change.of_trials(self._rows))
             self._rows = []
-        if not self._news and not self._new_rows:
+        if not self._news and not self._new_rows and not self._new_packed:
             return
+        self._commit(self._changed)
+        self._news, self._new_rows, self._new_packed, self._hidden = [], [], [], Total()
+
+    def _commit(self, change: Callable[[dict[str, Total]], None]) -> None:
+        """Make a change, which brings the totals of the tables up to date, whole or not at all."""
+        totals, execute = dict(self._totals), self._connection.execute
         with told_of_store(self._path):
-            self._connection.execute("BEGIN")
+            execute("BEGIN")
             try:
-                totals = self._changed()
-                self._connection.execute("COMMIT")
-            except sqlite3.Error:
+                change(totals)
+                for name, total in totals.items():
+                    if total != self._totals[name]:
+                        seal = sealed_row("seal", (name, total.rows, total.checksums))
+                        execute("DELETE FROM seal WHERE name = ?", (name,))
+                        execute("INSERT INTO seal VALUES (?, ?, ?, ?)", seal)
+                execute("COMMIT")
+            except BaseException:
                 if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                    execute("ROLLBACK")
                 raise
-        self._totals, self._news, self._new_rows = totals, [], []
+        self._totals = totals
 
-    def _changed(self) -> dict[str, Total]:
-        """Make all changes.
+    def _turn(self) -> None:
+        """Make rows by themselves of all that are packed, some values after another.
 
-        Returns:
-            What the tables come to then.
+        Raises:
+            ConfigError: These are damaged.
+            StoreError: The store cannot be written any more.
         """
-        totals, execute, news = dict(self._totals), self._connection.execute, self._news
+        if not self._totals["packed"].rows and not self._new_packed:
+            return
+        self.flush()
+        with told_of_store(self._path):
+            found = self._connection.execute("SELECT rowid FROM packed ORDER BY first").fetchall()
+        if len(found) != self._totals["packed"].rows:
+            raise damaged(self._path, "packed trials that are not all that were written")
+        for first in range(0, len(found), _TURNED):
+            part = [one for (one,) in found[first : first + _TURNED]]
+            self._commit(partial(self._turn_some, part))
+        if self._taken is not None:
+            self._taken.unpack()
+
+    def _turn_some(self, values: Sequence[int], totals: dict[str, Total]) -> None:
+        """Make rows by themselves of *values*; the total of all trials stays as it is."""
+        where = f"FROM packed WHERE rowid IN ({', '.join('?' * len(values))})"
+        packed = self._connection.execute(f"SELECT * {where}", values).fetchall()
+        if len(packed) != len(values) or unsound_rows("packed", packed):
+            raise damaged(self._path, "packed trials that are not as they were written")
+        try:
+            rows = sorted(unpack_rows(packed), key=itemgetter(1))
+        except ValueError as error:
+            raise damaged(self._path, str(error)) from None
+        self._insert("trial", rows, "ON CONFLICT (number) DO NOTHING")
+        self._connection.execute(f"DELETE {where}", values)
+        totals["packed"] = totals["packed"].minus(packed)
+
+    def _changed(self, totals: dict[str, Total]) -> None:
+        """Make all changes."""
+        execute, news = self._connection.execute, self._news
+        self._insert("packed", packed := [one.row for one in self._new_packed])
+        totals["packed"] = totals["packed"].plus(packed)
+        for one in self._new_packed:
+            totals["trial"] = totals["trial"].with_total(one.total)
+        totals["trial"] = totals["trial"].without_total(self._hidden)
         if self._new_rows and self._are_added():
             totals["trial"] = totals["trial"].plus(self._new_rows)
         elif self._new_rows:
@@ -205,12 +310,6 @@ class StoreWriter:
                 execute(f"DELETE FROM {table} WHERE {change.gone}", change.given)
             self._insert(table, change.rows)
             totals[table] = totals[table].minus(old).plus(change.rows)
-        for name, total in totals.items():
-            if total != self._totals[name]:
-                seal = sealed_row("seal", (name, total.rows, total.checksums))
-                execute("DELETE FROM seal WHERE name = ?", (name,))
-                execute("INSERT INTO seal VALUES (?, ?, ?, ?)", seal)
-        return totals
 
     def _are_added(self) -> bool:
         """Add rows of new trials; False: the number of one of them is taken."""
@@ -222,15 +321,17 @@ class StoreWriter:
             return False
         return True
 
-    def _insert(self, table: str, rows: Sequence[Row]) -> None:
+    def _insert(self, table: str, rows: Sequence[Row], otherwise: str = "") -> None:
         if rows:
             places = ", ".join("?" * len(rows[0]))
-            self._connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
+            statement = f"INSERT INTO {table} VALUES ({places}) {otherwise}"
+            self._connection.executemany(statement, rows)
 
     def close(self) -> None:
         """Commit and close; the log is folded into the store, so that one file can be copied."""
         try:
             self.flush()
+            self._turn()
             self._connection.execute("PRAGMA busy_timeout = 0")
             with suppress(sqlite3.OperationalError):  # a reader holds it open: the log stays
                 self._connection.execute("PRAGMA journal_mode = DELETE")

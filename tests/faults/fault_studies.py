@@ -28,6 +28,8 @@ from dse.evaluate.base import Account
 from dse.evaluate.closed_forms.evaluators import Model0Evaluator
 from dse.run.islands.host import IslandInput
 from dse.space import Design, design_key
+from dse.store.packed import unpack_rows
+from dse.store.rows import end_of
 from dse.study.compile import load_study_file
 
 STUDY = "p5_vit22b_64.yaml"
@@ -161,10 +163,12 @@ def stored(folder: Path) -> dict[int, float]:
         return {}
     with closing(sqlite3.connect(f"file:{folder / 'study.db'}?mode=ro", uri=True)) as store:
         try:
+            store.execute("BEGIN")
             rows = store.execute("SELECT number, finished_unix_s FROM trial").fetchall()
+            packed = store.execute("SELECT * FROM packed").fetchall()
         except sqlite3.OperationalError:  # its tables are not there yet
             return {}
-    return dict(rows)
+    return {row[1]: end_of(row) for row in unpack_rows(packed)} | dict(rows)
 
 
 def parents_of_processes() -> dict[int, int]:

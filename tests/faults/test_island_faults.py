@@ -3,7 +3,9 @@
 import contextlib
 import os
 import signal
+import sqlite3
 import threading
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -15,16 +17,19 @@ from fault_studies import (
     POISON,
     SLOW_S,
     is_poisoned,
+    kill_driver,
     kill_drivers_until_done,
     run_faulty,
     same_part,
     start_command,
+    start_driver,
     stored,
     wait_for,
     workers_of,
 )
 
 import dse
+from dse.store.errors import STORE
 
 CHOICES: dict[str, Any] = {"trials": 240, "seed": 5, "window": 8, "islands": 4, "sampler": "design"}
 
@@ -89,6 +94,29 @@ def test_a_driver_of_islands_killed_again_and_again_loses_nothing_and_repeats_no
     assert kill_drivers_until_done(tmp_path / "out", 3, Random(1), **options)
     monkeypatch.setenv(SLOW_S, "0")
     check_same(dse.load_study(tmp_path / "out"))
+
+
+def test_a_driver_killed_before_rows_are_turned_loses_none_of_those_that_are_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SLOW_S, "0.0005")
+    options = {**CHOICES, "trials": 2000, "window": 50, "islands": 2, "executor": "serial"}
+    driver = start_driver(tmp_path, **options)
+    wait_for(lambda: len(stored(tmp_path)) > 400)
+    kill_driver(driver)
+    with closing(sqlite3.connect(f"file:{tmp_path / STORE}?mode=ro", uri=True)) as store:
+        assert store.execute("SELECT count(*) FROM packed").fetchone()[0]
+    before = stored(tmp_path)
+    assert [row.number for row in dse.load_study(tmp_path).rows] == sorted(before)
+    monkeypatch.setenv(SLOW_S, "0")
+    run_faulty(tmp_path, resume=True, **options)
+    with closing(sqlite3.connect(tmp_path / STORE)) as store:
+        assert not store.execute("SELECT count(*) FROM packed").fetchone()[0]
+    resumed, after = dse.load_study(tmp_path), stored(tmp_path)
+    repeats = {row.number for row in resumed.rows if row.repeats is not None}  # told anew
+    assert all(after[number] == when for number, when in before.items() if number not in repeats)
+    undisturbed = run_faulty(**options)
+    pd.testing.assert_frame_equal(same_part(resumed.trials), same_part(undisturbed.trials))
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from dse.store.folder import StudyFolder
 from dse.store.frozen import FrozenRows, Shown
 from dse.store.reader import StoreReader, reading
 from dse.store.rows import Row, Total, end_of, trials_of
+from dse.store.unpacked import Unpacked
 from dse.study.compile import Study, load_study_file
 from simcore import FACTORS, ConfigError, format_quantity
 
@@ -57,13 +58,14 @@ class StoredStudy(BaseStorage):
         self._first = _FirstLevel(self._frozen)
         self._finer: dict[int, list[FrozenTrial]] = {}
         self._refined = Total()
+        self._unpacked = Unpacked()
         self._lock, self._read_s = threading.Lock(), -math.inf
 
     def _trials(self, study_id: int) -> list[FrozenTrial]:
         self._check(study_id)
         with self._lock:
             if time.monotonic() - self._read_s >= _FRESH_S:
-                with reading(self._path) as store:
+                with reading(self._path, self._unpacked) as store:
                     self._first.follow(store)
                     self._follow_finer(store)
                 self._read_s = time.monotonic()

@@ -22,6 +22,7 @@ from dse.run.proposing import study_proposer
 from dse.run.search import Search
 from dse.run.terms import Budget, Evaluations, Hooks
 from dse.space import Design
+from dse.store.packed import pack_rows
 from dse.store.rows import row_of
 from dse.study.compile import Study
 from dse.study.kept import KeptTrials
@@ -190,7 +191,7 @@ class Island:
             turn=order.turn,
             first=first - base,
             count=len(rows),
-            new=len(made.rows),
+            new=len(made.rows) + sum(one.total.rows for one in made.packed),
             made=Shared(pickle.dumps(made)),
             facts=facts if order.wants_facts else {},
             reached=self._reached() if is_over else None,
@@ -211,10 +212,12 @@ class Island:
                 own = replace(row, number=number, repeats=None, provenance=order.provenance)
                 new.append(own)
                 trials.append(own)
+        plain, packed = pack_rows([row_of("trial", trial) for trial in new])
         return Made(
             trials=trials,
             outcomes=outcomes_of(rows, known, self._objectives),
-            rows=[row_of("trial", trial) for trial in new],
+            rows=plain,
+            packed=packed,
             named=trials.named(),
         )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,8 @@ from dse.study.trials import Trial
 
 Ints = NDArray[np.int64]
 
-_FIRST = 1 << 10
-"""Trials of a new table; it is made twice as large where it does not suffice."""
+_FIRST, _GROWTH = 1 << 10, 8
+"""Trials of a new table; how many times as large one is made that does not suffice."""
 
 _AT_ONCE = 1 << 12
 """Trials that an iteration makes at once."""
@@ -30,10 +30,10 @@ class IslandRows(Sequence[Trial]):
 
     def __init__(self, objectives: int) -> None:
         """*objectives*: their number."""
-        fields = [("place", np.int64), ("repeats", np.int64)]
-        kind = np.dtype(fields + outcome_type(objectives).descr)
-        self._outcomes = [name for name, *_ in outcome_type(objectives).descr]
-        self._table: NDArray[Any] = np.zeros(0, kind)
+        self._table: Outcomes = np.empty(0, outcome_type(objectives))
+        self._raw = np.dtype((np.void, self._table.itemsize))  # copied without a look at fields
+        # places in what is kept and one more; 0: there is none
+        self._ends, self._repeats = np.zeros(0, np.int64), np.empty(0, np.int64)
         self._kept = KeptTrials()
         self._firsts = KeyTable()  # numbers of the first rows with these designs
         self._count = self._end = 0
@@ -45,24 +45,23 @@ class IslandRows(Sequence[Trial]):
             return
         self._reach(numbers[-1] + 1)
         at = _index(numbers)
-        is_new = self._table["place"][at] < 0
+        is_new = self._ends[at] == 0
         if not is_new.any():
             return
-        places = np.arange(len(self._kept), len(self._kept) + len(trials))
+        ends = np.arange(len(self._kept), len(self._kept) + len(trials)) + 1
         self._kept.take(trials)
         if not is_new.all():
-            at, places = np.array(numbers)[is_new], places[is_new]
+            at, ends = np.array(numbers)[is_new], ends[is_new]
             outcomes = outcomes[is_new]
-        self._table["place"][at] = places
-        for name in self._outcomes:
-            self._table[name][at] = outcomes[name]
+        self._ends[at], self._repeats[at] = ends, -1
+        self._table.view(self._raw)[at] = outcomes.view(self._raw)
         self._end = max(self._end, numbers[-1] + 1)
 
     def adopt(self, trial: Trial) -> None:
         """Take up one more row as it is stored."""
         self._reach(self._count + 1)
-        self._table["place"][self._count] = len(self._kept)
-        self._table["repeats"][self._count] = -1 if trial.repeats is None else trial.repeats
+        self._ends[self._count] = len(self._kept) + 1
+        self._repeats[self._count] = -1 if trial.repeats is None else trial.repeats
         self._kept.append(trial)
         self.duplicates += trial.repeats is not None
         self._count = self._end = self._count + 1
@@ -72,7 +71,7 @@ class IslandRows(Sequence[Trial]):
         if not len(numbers) or numbers[0] >= self._end:
             return np.zeros(len(numbers), bool)
         self._reach(numbers[-1] + 1)
-        return np.asarray(self._table["place"][_index(numbers)] >= 0)
+        return np.asarray(self._ends[_index(numbers)] > 0)
 
     def trial(self, number: int) -> Trial:
         """The trial with this number, which has come, whether it is a row or not."""
@@ -80,7 +79,7 @@ class IslandRows(Sequence[Trial]):
 
     def later(self, limit: int) -> list[Trial]:
         """Trials that have come and wait for those before them, below *limit*, as they came."""
-        waiting = np.flatnonzero(self._table["place"][self._count : limit] >= 0)
+        waiting = np.flatnonzero(self._ends[self._count : limit])
         return list(self._made(self._count + waiting))
 
     def fold(self, limit: int) -> Stretch | None:
@@ -89,28 +88,32 @@ class IslandRows(Sequence[Trial]):
         Of equal designs all but the first one are repeats.
         """
         first, limit = self._count, min(limit, self._end)
-        if first >= limit or self._table["place"][first] < 0:
+        if first >= limit or self._ends[first] == 0:
             return None
-        missing = np.flatnonzero(self._table["place"][first:limit] < 0)
+        missing = np.flatnonzero(self._ends[first:limit] == 0)
         self._count = end = first + int(missing[0]) if missing.size else limit
         numbers, keys = np.arange(first, end, dtype=np.int32), self._table["key"][first:end].copy()
-        is_new = self._firsts.find(keys) < 0
-        self._firsts.put(keys[is_new][::-1], numbers[is_new][::-1])  # of equal ones the first stays
         firsts = self._firsts.find(keys)
-        self._table["repeats"][first:end] = np.where(firsts == numbers, -1, firsts)
+        is_new = firsts < 0
+        firsts[is_new] = numbers[is_new]
+        # of equal ones the first stays
+        added = self._firsts.put(keys[is_new][::-1], numbers[is_new][::-1])
+        if added < np.count_nonzero(is_new):
+            firsts = self._firsts.find(keys)
+        self._repeats[first:end] = np.where(firsts == numbers, -1, firsts)
         self.duplicates += int(np.count_nonzero(firsts != numbers))
         return self.stretch(first, end)
 
     def stretch(self, first: int, end: int) -> Stretch:
         """Rows from *first* up to *end*."""
-        part = self._table[first:end]
-        later = np.count_nonzero(self._table["repeats"][first : self._count] >= 0)
+        ends = self._ends[first:end]
+        later = np.count_nonzero(self._repeats[first : self._count] >= 0)
         return Stretch(
-            outcomes=part,
-            repeats=part["repeats"],
+            outcomes=self._table[first:end],
+            repeats=self._repeats[first:end],
             duplicates=self.duplicates - int(later),
-            rows=lambda places: self._made(first + places),
-            evaluated_by=lambda places: self._kept.workers(part["place"][places]),
+            rows=lambda chosen: self._made(first + chosen),
+            evaluated_by=lambda chosen: self._kept.workers(ends[chosen] - 1),
         )
 
     def __len__(self) -> int:
@@ -131,7 +134,7 @@ class IslandRows(Sequence[Trial]):
 
     def _made(self, numbers: Ints) -> Iterator[Trial]:
         """The trials with *numbers*, made one after the other."""
-        places, repeats = self._table["place"][numbers], self._table["repeats"][numbers]
+        places, repeats = self._ends[numbers] - 1, self._repeats[numbers]
         every = zip(numbers.tolist(), places.tolist(), repeats.tolist(), strict=True)
         for number, place, first in every:
             trial = self._kept.trial(place, number)
@@ -142,12 +145,13 @@ class IslandRows(Sequence[Trial]):
 
     def _reach(self, count: int) -> None:
         """Make room for *count* trials."""
-        if count > len(self._table):
-            size = max(_FIRST, 1 << (count - 1).bit_length())
-            larger = np.zeros(size, self._table.dtype)
-            larger["place"] = larger["repeats"] = -1
-            larger[: len(self._table)] = self._table
-            self._table = larger
+        held = len(self._table)
+        if count > held:
+            size = max(_FIRST, count, _GROWTH * held)  # what is not used takes no memory
+            table = np.empty(size, self._table.dtype)
+            ends, repeats = np.zeros(size, np.int64), np.empty(size, np.int64)
+            table[:held], ends[:held], repeats[:held] = self._table, self._ends, self._repeats
+            self._table, self._ends, self._repeats = table, ends, repeats
 
 
 def _index(numbers: Sequence[int]) -> slice | Ints:

@@ -36,11 +36,17 @@ class KeyTable:
         find_keys(self._keys, self._notes, keys, found)
         return found
 
-    def put(self, keys: Keys, notes: NDArray[np.int32]) -> None:
-        """Note something of each of *keys*, in place of what was noted before."""
+    def put(self, keys: Keys, notes: NDArray[np.int32]) -> int:
+        """Note something of each of *keys*, in place of what was noted before.
+
+        Returns:
+            Number of keys of which nothing was noted.
+        """
         if 2 * (self._taken + keys.size) > self._keys.size:
             self._grow(self._taken + keys.size)
-        self._taken += add_keys(self._keys, self._notes, keys, notes)
+        added = int(add_keys(self._keys, self._notes, keys, notes))
+        self._taken += added
+        return added
 
     def get(self, key: int) -> int:
         """The note of one key; -1: there is none."""
