@@ -265,12 +265,10 @@ class Runner:
     def _forget(self, number: int) -> None:
         """Drop trials that do not count, from *number* on."""
         if self._folder is not None:
-            self._folder.writer.flush()
             self._folder.writer.forget_from(number)
 
     def _dropped(self, numbers: Sequence[int]) -> None:
         if self._folder is not None:
-            self._folder.writer.flush()
             self._folder.writer.forget(numbers)
 
     def _known(self, stack: ExitStack) -> list[Trial]:

@@ -148,7 +148,8 @@ class StoreWriter:
         self._drop(f"number IN ({', '.join('?' * len(numbers))})", numbers)
 
     def _drop(self, gone: str, given: Sequence[Any]) -> None:
-        """Drop trials at once: those that come later may have the same numbers."""
+        """Drop trials at once, with those that wait: later ones may have the same numbers."""
+        self.flush()
         for table in ("trial", "refined"):
             self._news.append(_Change(table, gone, given))
         self.flush()

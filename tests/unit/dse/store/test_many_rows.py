@@ -95,8 +95,7 @@ def test_trials_are_dropped_by_their_numbers(tmp_path: Path) -> None:
     path = tmp_path / STORE
     store = opened(path)
     for number in range(6):
-        store.add(trial(number))
-    store.flush()
+        store.add(trial(number))  # they wait to be written
     store.forget([1, 4])
     store.close()
     assert [one.number for one in stored(path)] == [0, 2, 3, 5]
