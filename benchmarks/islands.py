@@ -121,13 +121,10 @@ class SleepingIslands(Crew):
         trials, kept = [self._trial(number) for number in numbers], KeptTrials()
         kept.extend(trials)
         known = [self._random.getrandbits(62) + 1 for _ in range(2 * order.share)]
-        plain, packed_rows = pack_rows([row_of("trial", trial) for trial in trials])
         made = Made(
             trials=kept,
             outcomes=outcomes_of(trials, known, tuple(self._found.evaluation.objectives)),
-            rows=plain,
-            packed=packed_rows,
-            named=kept.named(),
+            rows=pack_rows([row_of("trial", trial) for trial in trials], kept.named()),
         )
         report = Report(
             island=order.island,
@@ -179,8 +176,7 @@ def run_islands(study: Study, found: Trial, islands: int, evaluation_ms: float) 
         folder.open(study, Provenance.of(study))
         hooks = Hooks(
             finished=folder.writer.add,
-            filed=folder.writer.add_rows,
-            packed=folder.writer.add_packed,
+            filed=folder.writer.add_many,
             folded=lambda trial, duplicates: None,
             stopping=lambda: False,
         )

@@ -21,6 +21,9 @@ def _check(evaluator: type[Evaluator]) -> None:
     if not isinstance(costs, classmethod | staticmethod):
         rule = "must be a class method, which is asked before any evaluator is made"
         raise ConfigError(f"{evaluator.__name__}.machine_costs", rule, got=type(costs).__name__)
+    if evaluator.bests and evaluator.best_metrics is Evaluator.best_metrics:
+        rule = "must have best_metrics, which gives what it names"
+        raise ConfigError(f"{evaluator.__name__}.bests", rule, got=", ".join(evaluator.bests))
     for name in _NEED_A_RUN:
         if getattr(evaluator, name) and evaluator.template is not RunTemplate:
             rule = f"{name} needs template = simcore.RunTemplate"

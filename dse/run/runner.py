@@ -43,10 +43,8 @@ from dse.space import Design
 from dse.store.errors import StoreError
 from dse.store.folder import MAX_ROWS, REPORT, StudyFolder
 from dse.store.live import LiveStorage
-from dse.store.packed import Packed
-from dse.store.rows import Row
+from dse.store.packed import ManyRows
 from dse.study.compile import Study
-from dse.study.kept import Named
 from dse.study.trials import Trial
 
 _ENUMERATE_AHEAD = 4096
@@ -242,7 +240,6 @@ class Runner:
             pausing=self._is_deserted,
             ending=self._ending,
             filed=self._filed,
-            packed=self._packed,
             dropped=self._dropped,
             all_folded=self._listeners.all_folded,
             provenance=self._provenance,
@@ -267,12 +264,10 @@ class Runner:
     def _forget(self, number: int) -> None:
         """Drop trials that do not count, from *number* on."""
         if self._folder is not None:
-            self._folder.writer.flush()
             self._folder.writer.forget_from(number)
 
     def _dropped(self, numbers: Sequence[int]) -> None:
         if self._folder is not None:
-            self._folder.writer.flush()
             self._folder.writer.forget(numbers)
 
     def _known(self, stack: ExitStack) -> list[Trial]:
@@ -336,13 +331,9 @@ class Runner:
         if self._folder is not None:
             self._folder.writer.add(trial)
 
-    def _filed(self, rows: Sequence[Row], named: Named) -> None:
+    def _filed(self, rows: ManyRows) -> None:
         if self._folder is not None:
-            self._folder.writer.add_rows(rows, named)
-
-    def _packed(self, packed: Sequence[Packed], named: Named) -> None:
-        if self._folder is not None:
-            self._folder.writer.add_packed(packed, named)
+            self._folder.writer.add_many(rows)
 
     def _ended(
         self, run: Callable[[], None], state: Callable[[], tuple[list[Trial], int]]

@@ -11,8 +11,7 @@ from dse.evaluate.base import Evaluation
 from dse.objectives import total_violation
 from dse.samplers.base import Outcome, Proposal, most_open
 from dse.space import Design
-from dse.store.packed import Packed
-from dse.study.kept import Named
+from dse.store.packed import ManyRows
 from dse.study.stretch import Stretch
 from dse.study.trials import Trial
 
@@ -149,8 +148,7 @@ class Hooks:
         keyed: Called for each trial, before *folded*, with the number above 0 that equal designs
             share, and that by which the sampler knows the design (``Proposal.genome``); 0: none.
         filed: Called for new evaluations of an island, with their rows of the store, which holds
-            none of their numbers, and the names of their constraints and metrics.
-        packed: The same for many of them, whose rows are packed.
+            none of their numbers.
         dropped: Called with the numbers of stored trials that are no rows.
         all_folded: Called for many trials at once, in place of *folded*, in ask order.
         provenance: Of what is evaluated.
@@ -162,8 +160,7 @@ class Hooks:
     pausing: Callable[[], bool] = lambda: False
     ending: Callable[[int], None] = lambda first: None
     keyed: Callable[[int, int], None] = lambda key, genome: None
-    filed: Callable[[Sequence[tuple[Any, ...]], Named], None] = lambda rows, named: None
-    packed: Callable[[Sequence[Packed], Named], None] = lambda packed, named: None
+    filed: Callable[[ManyRows], None] = lambda rows: None
     dropped: Callable[[Sequence[int]], None] = lambda numbers: None
     all_folded: Callable[[Stretch], None] = lambda rows: None
     provenance: int = 0

@@ -2,7 +2,9 @@
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 
 from dse.store.rows import Row, Total, sealed_row
 from dse.store.texts import encode
+from dse.study.kept import Named
 
 LEAST, MOST = 16, 1024
 """Rows of one value: fewer take as little time one by one, more much memory at once."""
@@ -46,8 +49,36 @@ class Packed(NamedTuple):
         return Total(*self.row[3:5])
 
 
-def pack_rows(rows: Sequence[Row]) -> tuple[list[Row], list[Packed]]:
-    """Rows that stay as they are, and the others packed."""
+@dataclass(frozen=True, slots=True)
+class ManyRows:
+    """Rows of many trials, packed where that pays.
+
+    Attributes:
+        plain: Those that stay as they are.
+        packed: The others.
+        named: Names of the constraints and metrics of all, each with the part that it belongs to.
+    """
+
+    plain: Sequence[Row]
+    packed: Sequence[Packed]
+    named: Named
+
+    def __len__(self) -> int:
+        return len(self.plain) + sum(one.total.rows for one in self.packed)
+
+    def only(self, numbers: Container[int]) -> "ManyRows":
+        """Those with such *numbers*, none of them packed."""
+        every = chain(self.plain, unpack_rows(one.row for one in self.packed))
+        return replace(self, plain=[row for row in every if row[1] in numbers], packed=())
+
+
+def pack_rows(rows: Sequence[Row], named: Named) -> ManyRows:
+    """Pack all *rows* but those that are few, or odd.
+
+    Args:
+        rows: The rows.
+        named: Names of their constraints and metrics.
+    """
     plain, packed = list[Row](), list[Packed]()
     for first in range(0, len(rows), MOST):
         part = rows[first : first + MOST]
@@ -57,7 +88,7 @@ def pack_rows(rows: Sequence[Row]) -> tuple[list[Row], list[Packed]]:
             packed.append(_packed(part, text))
         else:
             plain += part
-    return plain, packed
+    return ManyRows(plain, packed, named)
 
 
 def _texts(rows: Sequence[Row]) -> int:

@@ -14,10 +14,9 @@ import numpy as np
 
 from dse.evaluate.metrics import Metrics
 from dse.store.errors import damaged, told_of_store
-from dse.store.packed import Packed, unpack_rows
+from dse.store.packed import ManyRows, Packed, unpack_rows
 from dse.store.rows import Row, Total, row_of, sealed_row, unsound_rows
 from dse.store.taken import Numbers, Taken
-from dse.study.kept import Named
 from dse.study.trials import Trial
 
 BATCH_S = 0.05
@@ -106,39 +105,35 @@ class StoreWriter:
         else:
             self.flush_if_due()
 
-    def add_rows(self, rows: Sequence[Row], named: Named) -> None:
-        """Write down trials whose *rows*, as of ``row_of``, somebody else has made; see ``add``.
+    def add_many(self, many: ManyRows) -> None:
+        """Write down trials whose rows somebody else has made; see ``add``.
 
-        Args:
-            rows: The rows, of numbers that were not written before, as a rule.
-            named: Names of their constraints and metrics.
+        Their numbers were not written before, as a rule.
         """
-        self._take([row[1] for row in rows])
-        self._begin_wait()
-        self._new_rows += rows
-        self._note_all(named)
-
-    def add_packed(self, packed: Sequence[Packed], named: Named) -> None:
-        """Write down trials whose rows somebody else has made and packed; see ``add_rows``."""
-        if self._taken is None:
+        self._add_rows(many.plain)
+        if many.packed and self._taken is None:
             self._taken = self._numbers_now()
-        for one in packed:
-            if self._taken.are_free(one.numbers):
-                self._begin_wait()
-                self._taken.add_packed(one.numbers, one.checksums)
-                self._new_packed.append(one)
-            else:
-                self.add_rows(list(unpack_rows([one.row])), named)
-        self._note_all(named)
-
-    def _note_all(self, named: Named) -> None:
-        """Write down many trials, now or a little later, whose values have such names."""
-        for part, names in named:
+        for one in many.packed:
+            self._add_packed(one)
+        for part, names in many.named:
             self._note_names(part, names)
         if len(self._new_rows) >= MOST_ROWS or len(self._new_packed) >= MOST_PACKED:
             self.flush()
         else:
             self.flush_if_due()
+
+    def _add_rows(self, rows: Sequence[Row]) -> None:
+        self._take([row[1] for row in rows])
+        self._begin_wait()
+        self._new_rows += rows
+
+    def _add_packed(self, one: Packed) -> None:
+        if self._taken is not None and self._taken.are_free(one.numbers):
+            self._begin_wait()
+            self._taken.add_packed(one.numbers, one.checksums)
+            self._new_packed.append(one)
+        else:
+            self._add_rows(list(unpack_rows([one.row])))
 
     def _numbers_now(self) -> Taken:
         """Numbers of all rows, none of which is packed yet."""
@@ -202,7 +197,8 @@ class StoreWriter:
         self._drop(f"number IN ({', '.join('?' * len(numbers))})", numbers)
 
     def _drop(self, gone: str, given: Sequence[Any]) -> None:
-        """Drop trials at once: those that come later may have the same numbers."""
+        """Drop trials at once, with those that wait: later ones may have the same numbers."""
+        self.flush()
         self._turn()
         for table in ("trial", "refined"):
             self._news.append(_Change(table, gone, given))

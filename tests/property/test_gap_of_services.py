@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from small_service import STUDY as SMALL
 from small_study import searched
 
 from dse.evaluate import EVALUATORS, build_evaluator
@@ -25,42 +26,16 @@ from dse.study.compile import Study, compile_study
 from simcore import ConfigError, InfeasibleError, SimcoreError, SimulationError
 
 STUDY: dict[str, Any] = {
-    "version": 1,
-    "evaluator": "service",
-    "run": {
-        "model": "llama3_8b",
-        "prompt": 512,
-        "answer": 32,
-        "platform": {
-            "npu": "h100_80",
-            "dimensions": [
-                {"topology": "switch", "npus": 8, "bandwidth": "450 GB/s", "latency": "1 us"}
-            ],
-        },
-        "prefill": {"plan": {"tp": 4}, "batch": 4},
-        "decode": {"plan": {"tp": 4, "micro_batch": 8}, "batch": 8},
-        "system": {"all_reduce": "direct"},
-    },
+    **SMALL,
     "space": {
+        **SMALL["space"],
         "axes": {
-            "prefill.plan.tp": {"choices": [2, 4]},
+            **SMALL["space"]["axes"],
             "prefill.batch": {"choices": [1, 4]},
-            "decode.plan.tp": {"choices": [2, 4]},
-            "decode.plan.dp": {"choices": [1, 2]},
-            "decode.plan.micro_batch": {"choices": [4, 8]},
-            "decode.batch": {"choices": [8, 16]},
-            "platform.dimensions[0].npus": {"choices": [4, 6, 8]},
             "platform.dimensions[0].bandwidth": {"ladder": ["1 GB/s", "10 GB/s", "450 GB/s"]},
         },
-        "require": [
-            "prefill.plan.tp + decode.plan.tp * decode.plan.dp == platform.dimensions[0].npus",
-        ],
     },
-    "objectives": {"time_per_output_token": "minimise", "usd_per_token": "minimise"},
     "constraints": ["fits_in_memory"],
-    "cost": {"model": "accelerators_and_libra_py", "network": "libra_py"},
-    "search": {"sampler": "random", "trials": 20, "window": 4},
-    "execution": {"executor": "serial"},
 }
 
 OBJECTIVE_SETS = [

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from dse.run.islands.messages import Made
+from dse.store.packed import ManyRows
 from dse.study.kept import KeptTrials
 from dse.study.stretch import outcomes_of
 from dse.study.trials import Trial
@@ -13,4 +14,4 @@ def packed(trials: Sequence[Trial], known: Sequence[int]) -> Made:
     kept = KeptTrials()
     kept.extend(trials)
     outcomes = outcomes_of(trials, known, ("a", "b"))
-    return Made(trials=kept, outcomes=outcomes, rows=(), named=kept.named())
+    return Made(trials=kept, outcomes=outcomes, rows=ManyRows((), (), kept.named()))

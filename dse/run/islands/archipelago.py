@@ -5,7 +5,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from dse.run.islands.messages import Made, News, Order, Report
 from dse.run.islands.rounds import Rounds
 from dse.run.islands.rows import IslandRows
 from dse.run.terms import WAIT_S, Hooks
-from dse.store.packed import unpack_rows
 from dse.study.stretch import COMPLETE, FAILED, PRUNED, Stretch
 from dse.study.trials import Trial
 
@@ -252,16 +250,14 @@ class Archipelago:
         end = report.first + report.count
         numbers = self._rounds.numbers(report.island, report.turn)[report.first : end]
         there = self.trials.are_there(numbers)
-        rows, packed = made.rows, made.packed
+        rows = made.rows
         if there.any() or numbers[-1] >= self._bounds.filed:
-            filed = {n for n, is_there in zip(numbers, there.tolist(), strict=True) if not is_there}
-            every = chain(rows, unpack_rows(one.row for one in packed))
-            rows = [row for row in every if row[1] in filed and row[1] < self._bounds.filed]
-            packed = ()
-        if rows:
-            self._hooks.filed(rows, made.named)
-        if packed:
-            self._hooks.packed(packed, made.named)
+            every = zip(numbers, there.tolist(), strict=True)
+            rows = rows.only(
+                {n for n, is_there in every if not is_there and n < self._bounds.filed}
+            )
+        if len(rows):
+            self._hooks.filed(rows)
         if self._known:
             for number in numbers:
                 self._known.pop(number, None)

@@ -191,7 +191,7 @@ class Island:
             turn=order.turn,
             first=first - base,
             count=len(rows),
-            new=len(made.rows) + sum(one.total.rows for one in made.packed),
+            new=len(made.rows),
             made=Shared(pickle.dumps(made)),
             facts=facts if order.wants_facts else {},
             reached=self._reached() if is_over else None,
@@ -212,13 +212,10 @@ class Island:
                 own = replace(row, number=number, repeats=None, provenance=order.provenance)
                 new.append(own)
                 trials.append(own)
-        plain, packed = pack_rows([row_of("trial", trial) for trial in new])
         return Made(
             trials=trials,
             outcomes=outcomes_of(rows, known, self._objectives),
-            rows=plain,
-            packed=packed,
-            named=trials.named(),
+            rows=pack_rows([row_of("trial", trial) for trial in new], trials.named()),
         )
 
     def _reached(self) -> Reached | None:

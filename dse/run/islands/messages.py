@@ -8,9 +8,8 @@ from dse.proof.prove import Reached
 from dse.proof.screening import Facts
 from dse.samplers.design.columns.genomes import Keys
 from dse.space import Design
-from dse.store.packed import Packed
-from dse.store.rows import Row
-from dse.study.kept import KeptTrials, Named
+from dse.store.packed import ManyRows
+from dse.study.kept import KeptTrials
 from dse.study.stretch import Outcomes
 from dse.study.trials import Trial
 
@@ -76,16 +75,12 @@ class Made:
     Attributes:
         trials: The trials, under any numbers.
         outcomes: (N,) their outcomes, as columns.
-        rows: Rows of the store of those whose outcome was not known, where these are few.
-        packed: Those rows where they are many.
-        named: Names of the constraints and metrics of all, each with the part that it belongs to.
+        rows: Rows of the store of those whose outcome was not known.
     """
 
     trials: KeptTrials
     outcomes: Outcomes
-    rows: Sequence[Row]
-    named: Named
-    packed: Sequence[Packed] = ()
+    rows: ManyRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """What studies ask of evaluators and of networks, from outside too: nothing that is not said."""
 
+from collections.abc import Mapping
 from itertools import product
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ from small_study import STUDY
 
 from dse.evaluate import EVALUATORS, Evaluator
 from dse.evaluate.base import Account
+from dse.objectives import Sense
 from dse.proof.designs import KnownDesigns, check_bounded
 from dse.proof.machines import machine_prices
 from dse.run.cache import can_be_cached
@@ -27,6 +29,10 @@ class Silent(Evaluator):
 
 class Boastful(Silent):
     has_bounds: ClassVar[bool] = True
+
+
+class Mute(Silent):
+    bests: ClassVar[Mapping[str, Sense | None]] = {"iteration_time_s": None}
 
 
 class Patient(FIFO):  # type: ignore[misc, valid-type]
@@ -55,6 +61,11 @@ def test_of_an_evaluator_that_promises_nothing_nothing_is_concluded() -> None:
 def test_an_ability_that_needs_a_run_file_is_refused_where_there_is_none() -> None:
     with pytest.raises(ConfigError, match=r"has_bounds needs template = simcore\.RunTemplate"):
         EVALUATORS.add("boastful", Boastful)
+
+
+def test_metrics_at_best_that_nothing_gives_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"Mute\.bests: must have best_metrics"):
+        EVALUATORS.add("mute", Mute)
 
 
 def with_backend(*names: str) -> dict[str, Any]:

@@ -130,7 +130,8 @@ class Scripted(Crew):
         told = [order.stored.get(at - base, found[at - own]) for at in range(own, last)]
         new = [at for at in range(own, last) if at - base not in order.stored]
         news = packed([replace(trial, repeats=None) for trial in told], keys)
-        news = replace(news, rows=[(0, found[at - own].number) for at in new])
+        rows = [(0, found[at - own].number) for at in new]
+        news = replace(news, rows=replace(news.rows, plain=rows))
         self.evaluated += [found[at - own].number for at in new]
         made[island] = last
         is_exhausted = last == self._designs[island] < base + order.share
@@ -179,7 +180,7 @@ class Life:
             finished=lambda trial: None,
             folded=lambda trial, duplicates: self.folded.append((trial.number, duplicates)),
             stopping=lambda: len(self.folded) >= self.stops_at,
-            filed=lambda rows, named: self.filed.extend(number for _, number in rows),
+            filed=lambda rows: self.filed.extend(number for _, number in rows.plain),
             all_folded=lambda rows: self.folded.extend(
                 (trial.number, duplicates) for trial, duplicates in rows.each()
             ),

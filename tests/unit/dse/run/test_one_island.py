@@ -146,7 +146,7 @@ def test_an_island_reports_what_it_made_under_the_numbers_of_the_study(
     assert (report.island, report.turn, report.first, report.count) == (NUMBER, 0, 0, 4)
     rows = [trial_of(3 * own + NUMBER, own, provenance=5) for own in range(4)]
     assert told(made, 0) == rows, "which of them are repeats is told by the driver alone"
-    assert made.rows == [("trial", row) for row in rows]
+    assert made.rows.plain == [("trial", row) for row in rows]
     assert keys(made) == [(10, 20), (11, 21), (12, 22), (13, 23)]
     assert made.outcomes["objectives"].tolist() == [[1.0], [2.0], [3.0], [4.0]]
     assert made.outcomes["duration_s"].tolist() == [1.0] * 4
@@ -167,7 +167,7 @@ def test_what_is_stored_is_expected_as_if_it_were_new_and_told_if_it_is_another_
     }
     new = [trial_of(16, 5, provenance=5), trial_of(22, 7, provenance=5)]
     assert told(made, 1) == [trial_of(13, 4), new[0], trial_of(19, 6), new[1]]
-    assert made.rows == [("trial", row) for row in new]
+    assert made.rows.plain == [("trial", row) for row in new]
 
 
 def test_an_island_hears_the_news_once_and_nothing_of_itself(

@@ -10,6 +10,7 @@ from dse.evaluate import Evaluation
 from dse.store import writer
 from dse.store.database import open_to_write
 from dse.store.errors import STORE
+from dse.store.packed import ManyRows
 from dse.store.reader import reading
 from dse.store.rows import row_of
 from dse.store.writer import StoreWriter
@@ -37,7 +38,7 @@ def test_rows_are_read_in_the_order_of_their_numbers_however_they_come(tmp_path:
     store = opened(path)
     for first in range(0, 700, 70):
         rows = [row_of("trial", trial(number)) for number in numbers[first : first + 70]]
-        store.add_rows(rows, {("metrics", ("m",)), ("constraints", ())})
+        store.add_many(ManyRows(rows, (), {("metrics", ("m",)), ("constraints", ())}))
         if first % 140:
             store.flush()
     store.close()
@@ -53,7 +54,7 @@ def test_a_row_whose_number_is_taken_takes_its_place(tmp_path: Path, flushes: bo
     store = opened(path)
     for value, numbers in ((1.0, range(10)), (2.0, range(5, 15))):
         rows = [row_of("trial", trial(number, value)) for number in numbers]
-        store.add_rows(rows, {("metrics", ("m",))})
+        store.add_many(ManyRows(rows, (), {("metrics", ("m",))}))
         if flushes:
             store.flush()
     repeated = replace(trial(12), repeats=5)
@@ -68,9 +69,9 @@ def test_many_rows_do_not_wait_for_more(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(writer, "MOST_ROWS", 10)
     path = tmp_path / STORE
     store = opened(path)
-    store.add_rows([row_of("trial", trial(number)) for number in range(9)], set())
+    store.add_many(ManyRows([row_of("trial", trial(number)) for number in range(9)], (), set()))
     assert not stored(path)
-    store.add_rows([row_of("trial", trial(9))], set())
+    store.add_many(ManyRows([row_of("trial", trial(9))], (), set()))
     assert len(stored(path)) == 10
     store.close()
 
@@ -84,7 +85,8 @@ def test_failed_trials_that_fail_again_are_kept(tmp_path: Path) -> None:
     store.flush()
     store.forget_failures()
     again = [replace(trial(number), evaluation=failed) for number in (1, 3)]
-    store.add_rows([row_of("trial", one) for one in again], {("metrics", ("m",))})
+    rows = [row_of("trial", one) for one in again]
+    store.add_many(ManyRows(rows, (), {("metrics", ("m",))}))
     store.close()
     assert [(one.number, one.state) for one in stored(path)] == [
         (0, "complete"), (1, "failed"), (2, "complete"), (3, "failed"),
@@ -95,8 +97,7 @@ def test_trials_are_dropped_by_their_numbers(tmp_path: Path) -> None:
     path = tmp_path / STORE
     store = opened(path)
     for number in range(6):
-        store.add(trial(number))
-    store.flush()
+        store.add(trial(number))  # they wait to be written
     store.forget([1, 4])
     store.close()
     assert [one.number for one in stored(path)] == [0, 2, 3, 5]

@@ -18,7 +18,7 @@ from dse.store import packed, writer
 from dse.store.database import open_to_write
 from dse.store.errors import STORE
 from dse.store.follow import StoreFollower
-from dse.store.packed import Packed, pack_rows, unpack_rows
+from dse.store.packed import ManyRows, Packed, pack_rows, unpack_rows
 from dse.store.reader import reading
 from dse.store.rows import Row, Total, row_of, sealed_row, unsound_rows
 from dse.store.taken import Taken
@@ -99,10 +99,9 @@ class Pair:
         if kind in ("many", "few"):
             numbers = list(range(first, 400, step))[: random.randrange(1, 60)]
             rows = rows_of(random.sample(numbers, len(numbers)), random.random())
-            plain, values = pack_rows(rows) if kind == "many" else (rows, [])
-            one.add_rows(plain, NAMED)
-            one.add_packed(values, NAMED)
-            other.add_rows(rows, NAMED)
+            plain = ManyRows(rows, (), NAMED)
+            one.add_many(pack_rows(rows, NAMED) if kind == "many" else plain)
+            other.add_many(plain)
         elif kind == "again":
             one.abandon()
             self.stores[0] = opened(self.paths[0])
@@ -150,14 +149,16 @@ def test_packed_rows_are_read_as_all_others_whatever_changes(
 
 def test_rows_come_back_as_they_were_packed() -> None:
     rows = rows_of(range(7, 5000, 3))
-    plain, values = pack_rows(rows)
-    assert plain + list(unpack_rows([one.row for one in values])) == rows
-    assert len(plain) < packed.LEAST < packed.MOST == values[0].total.rows
-    assert values[0].numbers.tolist() == [row[1] for row in rows[: packed.MOST]]
+    many = pack_rows(rows, NAMED)
+    assert [*many.plain, *unpack_rows([one.row for one in many.packed])] == rows
+    assert many.only(range(7, 5000, 3)).plain == rows
+    assert len(many) == len(rows)
+    assert len(many.plain) < packed.LEAST < packed.MOST == many.packed[0].total.rows
+    assert many.packed[0].numbers.tolist() == [row[1] for row in rows[: packed.MOST]]
     odd = [*rows[:20], row_of("trial", Trial(number=0, design={}, evaluation=Evaluation(
         state="failed", failure="crash", reason="of \x1f or \x1e"
     )))]  # fmt: skip
-    assert pack_rows(odd) == (odd, [])
+    assert pack_rows(odd, NAMED) == ManyRows(odd, [], NAMED)
 
 
 @pytest.mark.usefixtures("small")
@@ -166,7 +167,7 @@ def test_a_driver_killed_before_or_while_rows_are_turned_loses_none_and_doubles_
 ) -> None:
     path = tmp_path / STORE
     store, rows = opened(path), rows_of(range(300))
-    store.add_packed(pack_rows(rows)[1], NAMED)
+    store.add_many(pack_rows(rows, NAMED))
     store.flush()
     assert tables(path) == ([], 15)
     before, turn, turned = told(path), StoreWriter._turn_some, list[Sequence[int]]()
@@ -202,10 +203,10 @@ def test_a_driver_killed_before_or_while_rows_are_turned_loses_none_and_doubles_
 def test_damage_of_packed_rows_is_told(tmp_path: Path, statement: str, what: str) -> None:
     path, copy = tmp_path / STORE, tmp_path / "copy" / STORE
     store, rows = opened(path), rows_of(range(30))
-    store.add_packed(pack_rows(rows)[1], NAMED)
+    store.add_many(pack_rows(rows, NAMED))
     store.flush()
     other = opened(copy)
-    other.add_rows(rows_of(range(30), 2.0), NAMED)
+    other.add_many(ManyRows(rows_of(range(30), 2.0), (), NAMED))
     other.close()
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("ATTACH ? AS copy", (str(copy),))
@@ -237,7 +238,7 @@ def test_a_strangers_value_is_damage_and_nothing_else(tmp_path: Path, data: byte
         path = tmp_path / str(header[0]) / STORE
         store = opened(path)
         row = sealed_row("packed", (*header, data))
-        store.add_packed([Packed(row, np.array([5]), np.array([1]))], NAMED)
+        store.add_many(ManyRows((), [Packed(row, np.array([5]), np.array([1]))], NAMED))
         store.flush()
         with pytest.raises(ConfigError, match="must be the undamaged store"):
             told(path)
