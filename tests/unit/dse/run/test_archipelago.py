@@ -123,16 +123,15 @@ class Scripted(Crew):
             self.heard[order.turn] = order.news.value()
         self.rounds.settle(order.turn, order.shares)
         own, base = made[island], self.rounds.first(island, order.turn)
-        end = min(base + order.share, self._designs[island])
-        last = min(end, own + (order.share if order.is_replay else self._at_once[island]))
+        at_once = order.share if order.is_replay else self._at_once[island]
+        last = min(base + order.share, self._designs[island], own + at_once)
         found = [trial_of(self.rounds.number(island, at)) for at in range(own, last)]
         keys = [number for trial in found for number in (int(trial.design["key"]) + 1, 1)]
         told = [order.stored.get(at - base, found[at - own]) for at in range(own, last)]
-        new = [at for at in range(own, last) if at - base not in order.stored]
+        new = [found[at - own].number for at in range(own, last) if at - base not in order.stored]
         news = packed([replace(trial, repeats=None) for trial in told], keys)
-        rows = [(0, found[at - own].number) for at in new]
-        news = replace(news, rows=replace(news.rows, plain=rows))
-        self.evaluated += [found[at - own].number for at in new]
+        news = replace(news, rows=replace(news.rows, plain=[(0, number) for number in new]))
+        self.evaluated += new
         made[island] = last
         is_exhausted = last == self._designs[island] < base + order.share
         if is_exhausted:
