@@ -67,7 +67,7 @@ class ManyRows:
         return len(self.plain) + sum(one.total.rows for one in self.packed)
 
     def only(self, numbers: Container[int]) -> "ManyRows":
-        """Those with such *numbers*, none of them packed."""
+        """Rows with such *numbers* alone, none of them packed."""
         every = chain(self.plain, unpack_rows(one.row for one in self.packed))
         return replace(self, plain=[row for row in every if row[1] in numbers], packed=())
 
