@@ -5,7 +5,7 @@
 Islands sleep in a heap instead of a process: their clock is the CPU time of the driver plus all
 that it would have slept; their batches vary in length. The driver is the real one: it hands out
 rounds, reads reports, stores and folds trials, packs the news of each round. A stand-in proposes:
-reports are those of one real design, feasible, with objectives as chance has them; all designs are
+reports are of 500 real designs, feasible, with objectives as chance has them; all designs are
 taken for new ones. Large news lie where islands fetch them, as on Ray. A batch is what an island
 does in a round, 1 s long; a case ends after eight rounds, or fewer, at least three, where these are
 long. Packed rows stay packed: what becomes of them at the end of a study is not counted.
@@ -60,6 +60,8 @@ SPREAD = 0.03
 ROUNDS, LEAST_ROUNDS = 8, 3
 MOST_TRIALS, LARGEST = 800_000, 3_000_000
 """Trials of a case, of more rounds than the least and of the least."""
+FOUND = 500
+"""Designs whose rows are reported."""
 BY_VALUE_BYTES = 100_000
 """Bytes of news up to which each order holds them."""
 
@@ -67,7 +69,7 @@ BY_VALUE_BYTES = 100_000
 class SleepingIslands(Crew):
     """A worker for each island, busy for a given time per trial, without a process."""
 
-    def __init__(self, rounds: Rounds, trial_s: float, found: Trial) -> None:
+    def __init__(self, rounds: Rounds, trial_s: float, found: Sequence[Trial]) -> None:
         self._rounds, self._count = rounds, rounds.islands
         self._trial_s, self._found = trial_s, found
         self._slept_s, self._random = 0.0, Random(1)
@@ -123,7 +125,7 @@ class SleepingIslands(Crew):
         known = [self._random.getrandbits(62) + 1 for _ in range(2 * order.share)]
         made = Made(
             trials=kept,
-            outcomes=outcomes_of(trials, known, tuple(self._found.evaluation.objectives)),
+            outcomes=outcomes_of(trials, known, tuple(trials[0].evaluation.objectives)),
             rows=pack_rows([row_of("trial", trial) for trial in trials], kept.named()),
         )
         report = Report(
@@ -136,9 +138,10 @@ class SleepingIslands(Crew):
 
     def _trial(self, number: int) -> Trial:
         """The real trial, as good as chance has it."""
-        found = self._found.evaluation
+        trial = self._random.choice(self._found)
+        found = trial.evaluation
         near = {name: self._random.uniform(1, 9) * v for name, v in found.objectives.items()}
-        return replace(self._found, number=number, evaluation=replace(found, objectives=near))
+        return replace(trial, number=number, evaluation=replace(found, objectives=near))
 
     def share(self, value: Any) -> Shared:
         """What is large lies in the store of Ray's objects, packed once for all."""
@@ -152,17 +155,21 @@ class SleepingIslands(Crew):
         self._due.clear()
 
 
-def found_trial(study: Study) -> Trial:
-    """A real trial, feasible as most are before long, which stands for all."""
-    worker = Worker(study.evaluator_input, "w0")
-    for design in islice(study.space.designs(), 0, None, 1009):
-        found = worker.evaluate([Task(number=0, design=design)])[0].evaluation
-        if found.state == "complete":
-            return Trial(number=0, design=design, evaluation=found, worker="node.w0")
-    raise AssertionError("no design is feasible")
+def found_trials(study: Study) -> list[Trial]:
+    """Real trials of designs apart, feasible as most are before long, which stand for all."""
+    worker, found = Worker(study.evaluator_input, "w0"), list[Trial]()
+    for design in islice(study.space.designs(), 0, None, 13):
+        evaluation = worker.evaluate([Task(number=0, design=design)])[0].evaluation
+        if evaluation.state == "complete":
+            found.append(Trial(number=0, design=design, evaluation=evaluation, worker="node.w0"))
+        if len(found) == FOUND:
+            break
+    return found
 
 
-def run_islands(study: Study, found: Trial, islands: int, evaluation_ms: float) -> dict[str, float]:
+def run_islands(
+    study: Study, found: Sequence[Trial], islands: int, evaluation_ms: float
+) -> dict[str, float]:
     """One study of sleeping islands: efficiency, and CPU time of the driver."""
     length = round(BATCH_S * 1e3 / evaluation_ms)
     rounds = Rounds(islands=islands, length=length)
@@ -248,7 +255,7 @@ def main() -> None:
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
     study = load_study_file(STUDY)
-    found = found_trial(study)
+    found = found_trials(study)
     run_islands(study, found, 10, 100)  # loads the kernels
     rows = [
         run_islands(study, found, islands, evaluation_ms)
