@@ -25,7 +25,6 @@ def told_budget(study: Study) -> str:
     of = f"{objectives} objective{'s' if objectives > 1 else ''}"
     told = f"shipped studies of {of if objectives <= max(SETTLED) else '3 or 4 objectives'}"
     told += f" took {least:,} to {most:,} until the last third brought less than 1% of the front"
-    asks_gap = search.gap is not None or search.hypervolume_gap is not None
-    if not search.is_open and not asks_gap and search.most_trials * FAR < least:
+    if not search.is_open and not search.asks_gap and search.most_trials * FAR < least:
         told += f"; {search.most_trials:,} are far fewer, --trials auto ends by itself"
     return told

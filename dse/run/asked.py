@@ -15,9 +15,8 @@ def check_search(study: Study) -> None:
     if search.sampler == "exhaustive" and counts.continuous:
         rule = "exhaustive needs a list of values for every knob"
         raise ConfigError("search.sampler", rule, got="a knob with a range")
-    asks_gap = search.gap is not None or search.hypervolume_gap is not None
     check_islands(study)
-    if asks_gap and why_unproven(study):
+    if search.asks_gap and why_unproven(study):
         visits_all = search.sampler == "design" and takes_all(study)
         check_visits_all(study, visits_all or search.sampler == "exhaustive")
 

@@ -38,6 +38,7 @@ class Estimate:
         low, high: Shortest and longest mean time of a part of the proposals, over that of all.
         workers: Processes at hand.
         trials: Proposals that the study may take.
+        is_open: Whether it may end before them.
         islands: Searches that propose side by side.
         of_islands: Proposals that these make, before the end, which is one search's.
     """
@@ -49,6 +50,7 @@ class Estimate:
     high: float
     workers: int
     trials: int
+    is_open: bool = False
     islands: int = 1
     of_islands: int = 0
 
@@ -65,6 +67,7 @@ class Estimate:
         low, high = (_told(self.total_s * factor) for factor in (self.low, self.high))
         each = f"{whole_ms:.3g} ms per proposal, {part_ms:.3g} ms of it evaluating"
         some = f"{self.trials:,} trials in {f'{low} to {high}' if low != high else low}"
+        some = f"at most {some}" if self.is_open else some
         cores = f"{self.workers} core{'s' if self.workers > 1 else ''}"
         if self.of_islands:
             cores += f", {self.of_islands:,} of them by {self.islands} islands"
@@ -131,6 +134,7 @@ def estimate(study: Study) -> Estimate | None:
         high=max(shares),
         workers=_workers(study),
         trials=trials,
+        is_open=file.search.is_open or file.search.asks_gap,
         islands=islands,
         of_islands=min(ending.latest_first, trials) if islands > 1 else 0,
     )
@@ -176,5 +180,10 @@ def _told(time_s: float) -> str:
     """A time in words."""
     for unit, size_s in (("h", 3600.0), ("min", 60.0)):
         if time_s >= 2 * size_s:
-            return f"{time_s / size_s:.3g} {unit}"
-    return f"{time_s:.2g} s"
+            return f"{_rounded(time_s / size_s)} {unit}"
+    return f"{_rounded(time_s)} s"
+
+
+def _rounded(value: float) -> str:
+    """A number to two places or more, without an exponent where it is large."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"

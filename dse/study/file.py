@@ -113,6 +113,11 @@ class SearchFile(Schema):
         return self.trials == AUTO
 
     @property
+    def asks_gap(self) -> bool:
+        """True if the search ends when a proof is as near as asked for."""
+        return self.gap is not None or self.hypervolume_gap is not None
+
+    @property
     def most_trials(self) -> int:
         """The most proposals."""
         return MOST_TRIALS if isinstance(self.trials, str) else self.trials

@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,3 +140,29 @@ def test_check_tells_it(tmp_path: Path) -> None:
     assert ran.exit_code == 0, ran.output
     told = r"time +[\d.]+ ms per proposal, .* \(\d+ tried\); [\d,]+ trials in .* to .* on 3 cores"
     assert re.search(told, ran.output), ran.output
+
+
+@pytest.mark.parametrize(
+    ("trial_s", "told"),
+    [
+        (2e-6, "trials in 0.02 s on"),
+        (1e-3, "trials in 10 s on"),
+        (11.94e-3, "trials in 119 s on"),
+        (12e-3, "trials in 2 min on"),
+        (0.7, "trials in 117 min on"),
+        (0.72, "trials in 2 h on"),
+        (720.0, "trials in 2,000 h on"),
+    ],
+)
+def test_a_time_is_told_in_a_unit_and_digits_that_one_reads(trial_s: float, told: str) -> None:
+    found = Estimate(
+        proposals=50,
+        proposal_s=trial_s,
+        evaluation_s=0.0,
+        low=1.0,
+        high=1.0,
+        workers=1,
+        trials=10_000,
+    )
+    assert f"; 10,000 {told}" in str(found)
+    assert f"; at most 10,000 {told}" in str(replace(found, is_open=True))
