@@ -14,9 +14,9 @@ import pytest
 from dse.evaluate import Evaluation
 from dse.evaluate.base import State
 from dse.space import Value
-from dse.store import packed, writer
+from dse.store import packed, unpacked, writer
 from dse.store.database import open_to_write
-from dse.store.errors import STORE
+from dse.store.errors import STORE, StoreError
 from dse.store.follow import StoreFollower
 from dse.store.packed import ManyRows, Packed, pack_rows, unpack_rows
 from dse.store.reader import reading
@@ -285,6 +285,20 @@ def test_a_strangers_value_is_damage_and_nothing_else(tmp_path: Path, data: byte
             store.close()
         with pytest.raises(ConfigError, match="must be the undamaged store"):
             told(path)
+
+
+def test_a_reader_without_room_for_packed_rows_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / STORE
+    store, rows = opened(path), rows_of(range(500))
+    store.add_many(pack_rows(rows, NAMED))
+    store.flush()
+    with monkeypatch.context() as patch:
+        patch.setattr(unpacked, "_FAST", f"{unpacked._FAST} PRAGMA max_page_count = 3;")
+        with pytest.raises(StoreError, match=r"TMPDIR: must name a folder with room .*full"):
+            told(path)
+    assert told(path)["rows"] == rows
 
 
 def test_numbers_are_free_once_and_beyond_all_bounds_taken() -> None:
