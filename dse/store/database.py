@@ -11,7 +11,7 @@ from dse.store.rows import sealed_row
 from simcore import ConfigError
 
 _APPLICATION = 0x64736573
-FORMAT = 7
+FORMAT = 8
 """Format of the tables below; a file of another one is refused."""
 
 _PAGE_BYTES = 16384

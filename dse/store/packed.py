@@ -84,16 +84,18 @@ def pack_rows(rows: Sequence[Row], named: Named) -> ManyRows:
         part = rows[first : first + MOST]
         columns = zip(*part, strict=True) if len(part) >= LEAST else ()
         text = _COLUMN.join(map(_column, columns)).encode()
-        if 0 < len(text) <= MOST_BYTES and text.count(_VALUE.encode()) == _texts(part):
+        if 0 < len(text) <= MOST_BYTES and _are_ends(text, part):
             packed.append(_packed(part, text))
         else:
             plain += part
     return ManyRows(plain, packed, named)
 
 
-def _texts(rows: Sequence[Row]) -> int:
-    """Number of the texts in *rows*, if all of each column are."""
-    return len(rows) * sum(value.__class__ is str for value in rows[0])
+def _are_ends(text: bytes, rows: Sequence[Row]) -> bool:
+    """True if no text of *rows* holds what ends columns, or begins texts, in the *text* of all."""
+    texts = len(rows) * sum(value.__class__ is str for value in rows[0])
+    ends = text.count(_COLUMN.encode()), text.count(_VALUE.encode())
+    return ends == (len(rows[0]) - 1, texts)
 
 
 def _column(values: Sequence[Any]) -> str:

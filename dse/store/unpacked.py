@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dse.store.database import TRIALS_BY_THEMSELVES
-from dse.store.errors import damaged
+from dse.store.errors import StoreError, damaged
 from dse.store.packed import unpack_rows
 from dse.store.rows import Row, Total, unsound_rows
 
@@ -32,6 +32,7 @@ class Unpacked:
 
         Raises:
             ConfigError: That is damaged.
+            StoreError: There is no room for it.
         """
         every = dict(store.execute("SELECT rowid, checksum FROM packed").fetchall())
         if Total(len(every), sum(every.values())) != sealed:
@@ -65,6 +66,11 @@ class Unpacked:
             self._rows.execute("COMMIT")
         except (*_UNFIT, OverflowError) as error:
             raise damaged(path, f"packed rows: {error}") from None
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:  # another number of columns
+                raise damaged(path, f"packed rows: {error}") from None
+            rule = "must name a folder with room for the packed rows of a store that is read"
+            raise StoreError("TMPDIR", rule, got=str(error)) from None
         finally:
             if self._rows.in_transaction:
                 self._rows.execute("ROLLBACK")

@@ -95,9 +95,10 @@ class StoreWriter:
         Raises:
             StoreError: The store cannot be written any more.
         """
+        row = row_of("trial", trial)
         self._take([trial.number])
         self._begin_wait()
-        self._rows.append(row_of("trial", trial))
+        self._rows.append(row)
         self._note_fields("constraints", trial.evaluation.constraints)
         self._note_fields("metrics", trial.evaluation.metrics)
         if len(self._rows) >= BATCH_ROWS:
@@ -231,27 +232,43 @@ class StoreWriter:
             self._rows = []
         if not self._news and not self._new_rows and not self._new_packed:
             return
-        self._commit(self._changed)
+        self._commit(self._changed, self._wait_for_nothing)
+
+    def _wait_for_nothing(self) -> None:
         self._news, self._new_rows, self._new_packed, self._hidden = [], [], [], Total()
 
-    def _commit(self, change: Callable[[dict[str, Total]], None]) -> None:
-        """Make a change, which brings the totals of the tables up to date, whole or not at all."""
-        totals, execute = dict(self._totals), self._connection.execute
+    def _commit(
+        self, change: Callable[[dict[str, Total]], None], made: Callable[[], None] = lambda: None
+    ) -> None:
+        """Make a change, which brings the totals of the tables up to date, whole or not at all.
+
+        Ctrl-C comes through when SQLite has just committed, as a rule: then all is *made*, too.
+        """
+        totals, execute, is_made = dict(self._totals), self._connection.execute, False
         with told_of_store(self._path):
-            execute("BEGIN")
             try:
+                execute("BEGIN")
                 change(totals)
-                for name, total in totals.items():
-                    if total != self._totals[name]:
-                        seal = sealed_row("seal", (name, total.rows, total.checksums))
-                        execute("DELETE FROM seal WHERE name = ?", (name,))
-                        execute("INSERT INTO seal VALUES (?, ?, ?, ?)", seal)
+                self._seal(totals)
+                is_made = True
                 execute("COMMIT")
-            except BaseException:
+            except sqlite3.Error:
+                is_made = False
+                raise
+            finally:
                 if self._connection.in_transaction:
                     execute("ROLLBACK")
-                raise
-        self._totals = totals
+                elif is_made:
+                    self._totals = totals
+                    made()
+
+    def _seal(self, totals: Mapping[str, Total]) -> None:
+        """Write down the *totals* that have changed."""
+        for name, total in totals.items():
+            if total != self._totals[name]:
+                seal = sealed_row("seal", (name, total.rows, total.checksums))
+                self._connection.execute("DELETE FROM seal WHERE name = ?", (name,))
+                self._connection.execute("INSERT INTO seal VALUES (?, ?, ?, ?)", seal)
 
     def _turn(self) -> None:
         """Make rows by themselves of all that are packed, some values after another.

@@ -79,9 +79,16 @@ def test_the_store_alone_brings_everything_back(copy: Path, folder: Path) -> Non
     assert (copy / "study.yaml").read_bytes() == (folder / "study.yaml").read_bytes()
 
 
-def test_a_store_of_another_format_or_program_is_refused(copy: Path) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [
+        "PRAGMA user_version = 99",
+        "DROP TABLE packed; DELETE FROM seal WHERE name = 'packed'; PRAGMA user_version = 7",
+    ],
+)
+def test_a_store_of_another_format_or_program_is_refused(copy: Path, changes: str) -> None:
     with closing(sqlite3.connect(copy / "study.db")) as store:
-        store.execute("PRAGMA user_version = 99")
+        store.executescript(changes)
     with pytest.raises(ConfigError, match=f"must be a store of format {FORMAT}"):
         resume(copy)
 

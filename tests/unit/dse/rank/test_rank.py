@@ -1,6 +1,9 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
+from dse.rank import pareto
 from dse.rank.hypervolume import hypervolume
 from dse.rank.pareto import Front, foremost, fronts, non_dominated
 from dse.rank.quality import reference_point, study_quality
@@ -71,6 +74,55 @@ def test_the_foremost_points_are_the_first_ones_front_by_front(
         order = np.argsort(fronts(points, 3), kind="stable").tolist()
         for count in (0, 1, 10, 64, 2000):
             assert foremost(points, count, 3).tolist() == order[:count]
+
+
+def _point_by_point(points: pareto.Points, count: int, most: int) -> Any:
+    """``foremost`` as told: each front is what no other point beats, found pair by pair."""
+    rows, found = points.tolist(), list[int]()
+    left, told = list(range(len(rows))), 0
+
+    def beats(one: int, other: int) -> bool:
+        is_no_worse = all(a <= b for a, b in zip(rows[one], rows[other], strict=True))
+        return is_no_worse and (rows[one] != rows[other] or one < other)
+
+    while left and len(found) < count and (points.shape[1] <= 2 or told < most):
+        first = [own for own in left if not any(beats(other, own) for other in left)]
+        found, told = found + first, told + 1
+        left = [own for own in left if own not in set(first)]
+    return [*found, *left][:count]
+
+
+def _some_points(rng: np.random.Generator, size: int, objectives: int) -> Any:
+    """Points with twins, ties and infinite values now and then, or one long front."""
+    values = [0.0, -0.0, 1.0, np.inf, -np.inf, *rng.normal(size=rng.integers(20))]
+    kind = rng.integers(3)
+    if kind == 0:
+        return rng.choice(values, (size, objectives))
+    points = np.round(rng.random((size, objectives)), rng.integers(1, 9))
+    if kind == 1:
+        points[:, -1] = -points[:, 0]
+    points[rng.random(size) < rng.random() / 2] = points[:1]
+    return points
+
+
+@pytest.mark.parametrize("sample", [2, 5, 16])
+def test_the_foremost_of_many_are_found_without_looking_at_all(
+    sample: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pareto, "_SAMPLE", sample)
+    rng = np.random.default_rng(sample)
+    for _ in range(100):
+        points = _some_points(rng, int(rng.integers(1, 90)), int(rng.integers(1, 5)))
+        count, most = int(rng.integers(0, 99)), int(rng.integers(1, 5))
+        expected = _point_by_point(points, count, most)
+        assert foremost(points, count, most).tolist() == expected
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+def test_the_foremost_of_ten_thousand_are_those_of_their_fronts(objectives: int) -> None:
+    points = np.round(np.random.default_rng(objectives).random((10_000, objectives)), 2)
+    ranks = fronts(points, 2)
+    assert foremost(points, 64, 2).tolist() == np.argsort(ranks, kind="stable")[:64].tolist()
 
 
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4])

@@ -14,9 +14,9 @@ import pytest
 from dse.evaluate import Evaluation
 from dse.evaluate.base import State
 from dse.space import Value
-from dse.store import packed, writer
+from dse.store import packed, unpacked, writer
 from dse.store.database import open_to_write
-from dse.store.errors import STORE
+from dse.store.errors import STORE, StoreError
 from dse.store.follow import StoreFollower
 from dse.store.packed import ManyRows, Packed, pack_rows, unpack_rows
 from dse.store.reader import reading
@@ -155,10 +155,14 @@ def test_rows_come_back_as_they_were_packed() -> None:
     assert len(many) == len(rows)
     assert len(many.plain) < packed.LEAST < packed.MOST == many.packed[0].total.rows
     assert many.packed[0].numbers.tolist() == [row[1] for row in rows[: packed.MOST]]
-    odd = [*rows[:20], row_of("trial", Trial(number=0, design={}, evaluation=Evaluation(
-        state="failed", failure="crash", reason="of \x1f or \x1e"
-    )))]  # fmt: skip
-    assert pack_rows(odd, NAMED) == ManyRows(odd, [], NAMED)
+
+
+@pytest.mark.parametrize("reason", ["of \x1f or \x1e", "of \x1f", "of \x1e", "\x1e"])
+def test_rows_whose_texts_hold_what_ends_columns_stay_as_they_are(reason: str) -> None:
+    failed = Evaluation(state="failed", failure="crash", reason=reason)
+    odd = row_of("trial", Trial(number=0, design={}, evaluation=failed))
+    for rows in ([*rows_of(range(1, 21)), odd], [odd] * 20):
+        assert pack_rows(rows, NAMED) == ManyRows(rows, [], NAMED)
 
 
 @pytest.mark.usefixtures("small")
@@ -188,6 +192,41 @@ def test_a_driver_killed_before_or_while_rows_are_turned_loses_none_and_doubles_
     assert tables(path) == (rows, 0)
     store.close()
     assert told(path) == before
+
+
+class _Pressed:
+    """A connection to a store, with Ctrl-C once a statement has been run for the first time."""
+
+    def __init__(self, connection: sqlite3.Connection, statement: str) -> None:
+        self._connection, self._statement = connection, statement
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def execute(self, statement: str, *given: Any) -> sqlite3.Cursor:
+        found = self._connection.execute(statement, *given)
+        if statement == self._statement:
+            self._statement = ""
+            raise KeyboardInterrupt
+        return found
+
+
+@pytest.mark.parametrize("statement", ["BEGIN", "COMMIT"])
+@pytest.mark.parametrize("pack", [pack_rows, lambda rows, named: ManyRows(rows, (), named)])
+def test_ctrl_c_around_a_commit_loses_no_row_and_doubles_none(
+    tmp_path: Path, statement: str, pack: Any
+) -> None:
+    path, rows = tmp_path / STORE, rows_of(range(50))
+    connection: Any = _Pressed(open_to_write(path), statement)
+    store = StoreWriter(connection, path)
+    store.add_many(pack(rows, NAMED))
+    store.add(trial(60))
+    with pytest.raises(KeyboardInterrupt):
+        store.flush()
+    store.event("stopped", "KeyboardInterrupt")
+    store.close()
+    assert told(path)["rows"][:50] == rows
+    assert told(path)["count"] == 51
 
 
 @pytest.mark.parametrize(
@@ -246,6 +285,20 @@ def test_a_strangers_value_is_damage_and_nothing_else(tmp_path: Path, data: byte
             store.close()
         with pytest.raises(ConfigError, match="must be the undamaged store"):
             told(path)
+
+
+def test_a_reader_without_room_for_packed_rows_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / STORE
+    store, rows = opened(path), rows_of(range(500))
+    store.add_many(pack_rows(rows, NAMED))
+    store.flush()
+    with monkeypatch.context() as patch:
+        patch.setattr(unpacked, "_FAST", f"{unpacked._FAST} PRAGMA max_page_count = 3;")
+        with pytest.raises(StoreError, match=r"TMPDIR: must name a folder with room .*full"):
+            told(path)
+    assert told(path)["rows"] == rows
 
 
 def test_numbers_are_free_once_and_beyond_all_bounds_taken() -> None:
