@@ -13,7 +13,7 @@ from dse.objectives import OBJECTIVES
 from dse.proof.designs import why_blind
 from dse.proof.listed.checks import is_listed
 from dse.report.amounts import show_amount
-from dse.run.api import check_searched
+from dse.run.api import check_searched, places_of
 from dse.run.asked import takes_all
 from dse.study.compile import Study
 from simcore import ConfigError
@@ -23,8 +23,14 @@ _IN_TURN = ("design", "exhaustive")
 
 
 def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = False) -> None:
-    """``dse check``; *timed*: tries the study out for some seconds, too."""
-    study = check_searched(file, overrides)
+    """Print what ``dse check`` tells.
+
+    Args:
+        file: The study.
+        overrides: Arguments of ``run_study`` in place of what the file says.
+        timed: Whether to try the study out for some seconds, too.
+    """
+    study = check_searched(file, places_of(overrides))
     lessons = _check_beginning(study, file)
     counts = study.space.counts
     lines = [
@@ -39,15 +45,7 @@ def check_command(file: str, overrides: Mapping[str, Any], *, timed: bool = Fals
     lines.append(("chance of a raw draw", f"{counts.valid / counts.raw:.3%}"))
     lines += _goals(study)
     search, execution = study.file.search, study.file.execution
-    lines.append(("search", f"{search.sampler}, {_trials(study)}, seed {study.file.seed}"))
-    if lessons:
-        is_whole = search.sampler in _IN_TURN and takes_all(study)
-        when = "before all others" if is_whole else "on top of the trials"
-        if search.islands > 1:
-            when = "once islands have made 200 trials, or behind all"
-        lines.append(("learned", f"{lessons} designs of earlier studies, evaluated {when}"))
-    if enough := told_budget(study):
-        lines.append(("trials needed", enough))
+    lines += _search(study, lessons)
     blind = why_blind(study)
     if len(study.levels) > 1:
         best = f"the front, the best up to {search.promote}, {search.controls} of the others"
@@ -86,11 +84,31 @@ def _check_beginning(study: Study, file: str) -> int:
         raise error.in_file(file) from None
 
 
+def _search(study: Study, lessons: int) -> list[tuple[str, str]]:
+    search = study.file.search
+    islands = f", {search.islands} islands" if search.islands > 1 else ""
+    told = f"{search.sampler}, {_trials(study)}, seed {study.file.seed}{islands}"
+    lines = [("search", told)]
+    if lessons:
+        is_whole = search.sampler in _IN_TURN and takes_all(study)
+        when = "before all others" if is_whole else "on top of the trials"
+        if search.islands > 1:
+            when = "once islands have made 200 trials, or behind all"
+        lines.append(("learned", f"{lessons} designs of earlier studies, evaluated {when}"))
+    if enough := told_budget(study):
+        lines.append(("trials needed", enough))
+    return lines
+
+
 def _trials(study: Study) -> str:
     search = study.file.search
+    told = f"{search.most_trials:,} trials"
     if search.is_open:
-        return f"until the front improves no more (at most {search.most_trials:,} trials)"
-    return f"{search.trials} trials"
+        told = f"until the front improves no more (at most {told})"
+    for share, of in ((search.gap, "gap"), (search.hypervolume_gap, "gap of the front")):
+        if share is not None:
+            told += f", or until a {of} of {100 * share:.3g}% is proven"
+    return told
 
 
 def _gap(study: Study) -> list[tuple[str, str]]:

@@ -27,13 +27,28 @@ def main() -> None:
     """Search designs of machines and plans for training large models."""
 
 
-def _execution_options(command: F) -> F:
-    options = [
+def _with(command: F, *options: Callable[[F], F]) -> F:
+    """*command* with *options*, in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _evaluation_options(command: F) -> F:
+    return _with(
+        command,
         click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Of the sampler."),
         click.option("--workers", type=click.IntRange(1, 4096), help="Default: one per core."),
         click.option("--executor", help="ray, local (processes of this machine) or serial."),
-        click.option("--address", help="A running Ray cluster, as host:port or auto."),
         click.option("--evaluator", help=_EVALUATOR_HELP),
+    )
+
+
+def _execution_options(command: F) -> F:
+    return _with(
+        command,
+        _evaluation_options,
+        click.option("--address", help="A running Ray cluster, as host:port or auto."),
         click.option(
             "--cache", envvar="DSE_CACHE", show_envvar=True, help="Folder of evaluations to share."
         ),
@@ -54,10 +69,7 @@ def _execution_options(command: F) -> F:
         ),
         click.option("--log", help="Log to a tracker of experiments too: mlflow or wandb."),
         click.option("--quiet", is_flag=True, help="No progress display."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+    )
 
 
 _ISLANDS_HELP = "Searches side by side, each on a worker; part of the study, as its seed is."
@@ -88,14 +100,21 @@ def _trials(value: str) -> int | str:
     return int(value)
 
 
+def _search_options(command: F) -> F:
+    return _with(
+        command,
+        click.option("--trials", type=_trials, metavar="N|auto", help=_TRIALS_HELP),
+        click.option("--sampler", help=_SAMPLER_HELP),
+        click.option("--gap", type=_percent, metavar="SHARE", help=_GAP_HELP),
+        click.option("--hypervolume-gap", type=_percent, metavar="SHARE", help=_FRONT_HELP),
+        click.option("--islands", type=click.IntRange(1, 4096), help=_ISLANDS_HELP),
+    )
+
+
 @main.command()
 @click.argument("file")
-@click.option("--trials", type=_trials, metavar="N|auto", help=_TRIALS_HELP)
+@_search_options
 @click.option("--timeout", type=click.FloatRange(min=0), help="Seconds, then no new proposals.")
-@click.option("--sampler", help=_SAMPLER_HELP)
-@click.option("--gap", type=_percent, metavar="SHARE", help=_GAP_HELP)
-@click.option("--hypervolume-gap", type=_percent, metavar="SHARE", help=_FRONT_HELP)
-@click.option("--islands", type=click.IntRange(1, 4096), help=_ISLANDS_HELP)
 @_execution_options
 def study(
     file: str, timeout: float | None, out: Path | None, resume: bool, force: bool, **options: Any
@@ -149,12 +168,14 @@ _TIME_HELP = "Try it out: what its run reaches by itself, and how long the study
 
 @main.command()
 @click.argument("file")
-@click.option("--evaluator", help="In place of the file's.")
 @click.option("--time", "timed", is_flag=True, help=_TIME_HELP)
-def check(file: str, evaluator: str | None, timed: bool) -> None:
+@_search_options
+@_evaluation_options
+def check(file: str, timed: bool, **options: Any) -> None:
     """Check FILE; print the size of its space, its objectives and its constraints.
 
-    Nothing is simulated but with --time, so that this takes less than a second.
+    With the options of the study it is that study that is checked. Nothing is simulated but with
+    --time, so that this takes less than a second.
     """
     from simcore import no_collection
 
@@ -162,7 +183,7 @@ def check(file: str, evaluator: str | None, timed: bool) -> None:
     with told_plainly(), nullcontext() if timed else no_collection():
         from dse.cli.checking import check_command
 
-        check_command(file, {"evaluator": evaluator}, timed=timed)
+        check_command(file, options, timed=timed)
 
 
 @main.command()

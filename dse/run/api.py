@@ -90,7 +90,7 @@ def run_study(  # noqa: PLR0913 - all but the first by name, with defaults
         SimulationError: Several designs failed alike, one after the other.
         StoreError: Results cannot be written any more.
     """
-    study = check_searched(name, _places(overrides))
+    study = check_searched(name, places_of(overrides))
     runner = _runner(
         study,
         out=out,
@@ -118,7 +118,7 @@ def enumerate_study(
     Raises:
         ConfigError: As ``run_study``, or the space is too large; says how large.
     """
-    study = check_study(name, _places(overrides))
+    study = check_study(name, places_of(overrides))
     counts = study.space.counts
     if counts.continuous:
         rule = "every knob must have a list of values to be enumerated"
@@ -172,7 +172,12 @@ _OVERRIDES = {
 }
 
 
-def _places(overrides: Mapping[str, Any]) -> dict[str, Any]:
+def places_of(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by their places in a study's file, of the arguments of ``run_study`` that are given.
+
+    Raises:
+        ConfigError: It has no such argument.
+    """
     for name in overrides:
         if name not in _OVERRIDES:
             rule = f"the arguments are {', '.join(_OVERRIDES)}"

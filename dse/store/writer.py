@@ -87,7 +87,11 @@ class StoreWriter:
         self._hidden = Total()  # packed rows that others are to take the place of
         self._news: list[_Change] = []
         self._oldest_s = 0.0
-        self._turn()
+        try:
+            self._turn()
+        except BaseException:  # nobody goes on with it: its log must not stay beside it
+            connection.close()
+            raise
 
     def add(self, trial: Trial) -> None:
         """Write a trial down, now or within ``BATCH_S`` if ``flush_if_due`` is called.

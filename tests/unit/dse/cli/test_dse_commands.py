@@ -141,6 +141,25 @@ def test_check_prints_the_size_of_the_space() -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ([], "design, 1,000 trials, seed 0"),
+        (["--trials", "auto", "--islands", "4", "--seed", "7"],
+         "design, until the front improves no more (at most 10,000 trials), seed 7, 4 islands"),
+        (["--gap", "0.5%", "--hypervolume-gap", "5%", "--sampler", "random"],
+         "random, 1,000 trials, or until a gap of 0.5% is proven, "
+         "or until a gap of the front of 5% is proven, seed 0"),
+    ],
+)  # fmt: skip
+def test_check_tells_of_the_study_with_the_same_options(options: list[str], told: str) -> None:
+    code, text = run("check", "p1_cosmic_512.yaml", *options)
+    assert code == 0, text
+    assert told in text
+    code, text = run("check", "p5_vit22b_64.yaml", "--islands", "4", "--sampler", "exhaustive")
+    assert (code, "must be 1 with the sampler exhaustive" in text) == (2, True)
+
+
+@pytest.mark.parametrize(
     ("old", "new", "words"),
     [
         ("objectives:", "objectivs:", ["objectivs", "did you mean 'objectives'"]),
