@@ -112,8 +112,7 @@ def _trials(study: Study) -> str:
 
 
 def _gap(study: Study) -> list[tuple[str, str]]:
-    search = study.file.search
-    if (search.gap is None and search.hypervolume_gap is None) or is_listed(study):
+    if not study.file.search.asks_gap or is_listed(study):
         return []  # a check alone starts without all that makes runs of designs
     from dse.proof.left_out import why_wide
 

@@ -23,9 +23,7 @@ def why_wide(study: Study) -> str:
     Some designs are drawn, and told is of how many the bounds count no communication, at the first
     fidelity of the study. Nothing is told where no gap can be proven.
     """
-    search = study.file.search
-    asks = search.gap is not None or search.hypervolume_gap is not None
-    if not asks or is_listed(study) or why_unproven(study):
+    if not study.file.search.asks_gap or is_listed(study) or why_unproven(study):
         return ""
     if study.levels:
         study = study.judged_at(study.levels[0])

@@ -51,6 +51,14 @@ def opened(path: Path) -> StoreWriter:
     return StoreWriter(open_to_write(path), path)
 
 
+def holding(path: Path, rows: Sequence[Row]) -> StoreWriter:
+    """A store that holds *rows*, packed."""
+    store = opened(path)
+    store.add_many(pack_rows(rows, NAMED))
+    store.flush()
+    return store
+
+
 def told(path: Path) -> dict[str, Any]:
     """All that a store tells of its trials."""
     with reading(path) as store:
@@ -169,10 +177,8 @@ def test_rows_whose_texts_hold_what_ends_columns_stay_as_they_are(reason: str) -
 def test_a_driver_killed_before_or_while_rows_are_turned_loses_none_and_doubles_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / STORE
-    store, rows = opened(path), rows_of(range(300))
-    store.add_many(pack_rows(rows, NAMED))
-    store.flush()
+    path, rows = tmp_path / STORE, rows_of(range(300))
+    store = holding(path, rows)
     assert tables(path) == ([], 15)
     before, turn, turned = told(path), StoreWriter._turn_some, list[Sequence[int]]()
 
@@ -290,10 +296,8 @@ def test_a_strangers_value_is_damage_and_nothing_else(tmp_path: Path, data: byte
 def test_a_reader_without_room_for_packed_rows_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / STORE
-    store, rows = opened(path), rows_of(range(500))
-    store.add_many(pack_rows(rows, NAMED))
-    store.flush()
+    path, rows = tmp_path / STORE, rows_of(range(500))
+    holding(path, rows).abandon()
     with monkeypatch.context() as patch:
         patch.setattr(unpacked, "_FAST", f"{unpacked._FAST} PRAGMA max_page_count = 3;")
         with pytest.raises(StoreError, match=r"TMPDIR: must name a folder with room .*full"):
